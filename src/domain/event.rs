@@ -1,0 +1,90 @@
+//! Purpose: what happened on a thread, in neutral words; and the neutral picture of a thread and its comments.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Account, Millis, ThreadRef};
+
+/// One thing that somebody did on a thread. `actor` is who acted, which is not always who wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    pub thread: ThreadRef,
+    pub actor: Account,
+    /// The forge's own time of the event where it tells one; deliveries come late and out of order.
+    pub at: Option<Millis>,
+    pub kind: EventKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EventKind {
+    /// Opened with these assignees and labels already on it.
+    Opened {
+        assignees: Vec<Account>,
+        labels: Vec<String>,
+    },
+    DescriptionEdited,
+    Closed,
+    Reopened,
+    Assigned {
+        assignee: Account,
+    },
+    Unassigned {
+        assignee: Account,
+    },
+    Labelled {
+        label: String,
+    },
+    Unlabelled {
+        label: String,
+    },
+    ReviewRequested {
+        reviewer: Account,
+    },
+    CommentCreated {
+        comment: Comment,
+    },
+    /// The actor is the editor, who may be somebody else than the comment's author.
+    CommentEdited {
+        comment: Comment,
+    },
+    CommentDeleted {
+        comment_id: CommentId,
+    },
+    /// A review of a change request, with its summary and whether it asks for changes.
+    Reviewed {
+        comment: Comment,
+        asks_for_changes: bool,
+    },
+    /// A comment on a line of the diff.
+    ReviewCommented {
+        comment: Comment,
+    },
+}
+
+/// A comment's id on its forge. Unique per forge and thread, growing with time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommentId(pub i64);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comment {
+    pub id: CommentId,
+    pub author: Account,
+    pub body: String,
+    pub created_at: Option<Millis>,
+}
+
+/// A thread as it stands on the forge now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    pub title: String,
+    pub body: String,
+    pub author: Account,
+    pub open: bool,
+    pub is_change_request: bool,
+    /// Visible to members only (GitLab's confidential issues).
+    pub confidential: bool,
+    pub assignees: Vec<Account>,
+    pub labels: Vec<String>,
+    pub web_url: Option<String>,
+}

@@ -1,0 +1,3 @@
+//! Purpose: arguments → config → tracing → one cli function.
+
+fn main() {}

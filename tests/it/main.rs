@@ -1,0 +1,1 @@
+//! Purpose: all integration tests in one binary.

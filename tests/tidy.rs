@@ -1,0 +1,1 @@
+//! Purpose: rules of the house that a compiler does not hold.
