@@ -88,3 +88,15 @@ pub struct Thread {
     pub labels: Vec<String>,
     pub web_url: Option<String>,
 }
+
+/// The faces the bot shows. Never 👍 or ✅: people read those as approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reaction {
+    /// 👀 seen, at work
+    Eyes,
+    /// 🚀 done
+    Rocket,
+    /// 😕 refused, or failed
+    Confused,
+}

@@ -10,7 +10,7 @@ mod thread;
 
 pub use account::{Account, AccountId, AccountKind};
 pub use command::{Command, Spoken, parse_command};
-pub use event::{Comment, CommentId, Event, EventKind, Thread};
+pub use event::{Comment, CommentId, Event, EventKind, Reaction, Thread};
 pub use permission::{Permission, Right, Verdict};
 pub use thread::{ForgeKind, ParseThreadError, Project, ThreadKind, ThreadRef};
 

@@ -65,3 +65,13 @@ pub struct Remark {
     pub permission: Permission,
     pub body: String,
 }
+
+/// What one answer cost, repairs and retries included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub model: String,
+    pub calls: u32,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_micro_usd: Option<u64>,
+}

@@ -1,1 +1,43 @@
-//! Purpose: …
+//! Purpose: every sentence that people read: the run as a card, and short answers to their comments.
+//!
+//! Comments are pictures of the record, never the state. What a model wrote is put through [`line`] first, so that it
+//! can neither notify people, nor close issues, nor run GitLab's quick actions, nor hide anything.
+
+mod card;
+mod neutral;
+mod reply;
+
+pub use card::{card, reaction};
+pub use neutral::line;
+pub use reply::reply;
+
+use crate::domain::ForgeKind;
+
+/// How the bot names its commands here. GitLab itself carries out `/approve`, so there the bot is called by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Voice {
+    pub forge: ForgeKind,
+    pub bot_login: String,
+}
+
+impl Voice {
+    #[must_use]
+    pub fn command(&self, words: &str) -> String {
+        match self.forge {
+            ForgeKind::Gitlab => format!("`@{} {words}`", self.handle()),
+            ForgeKind::Github | ForgeKind::Local => format!("`/{words}`"),
+        }
+    }
+
+    /// The name that people write: an app's account is called `name[bot]`, but mentioned as `name`.
+    #[must_use]
+    pub fn handle(&self) -> &str {
+        self.bot_login.strip_suffix("[bot]").unwrap_or(&self.bot_login)
+    }
+}
+
+/// The hidden mark by which the bot finds a comment of its own again after it lost sight of the answer to its POST.
+#[must_use]
+pub fn marker(key: &str) -> String {
+    format!("<!-- planwright:{key} -->")
+}

@@ -1,0 +1,241 @@
+//! Purpose: all that is known of a thread: the fold of its journal.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::effect::Key;
+use super::fact::{AskProblem, Entry, Fact, Notice};
+use super::run::{End, EndState, Pause, Retry, Revision, Run, RunId, Sequence, Spent};
+use crate::domain::{CommentId, Millis, Permission};
+use crate::prompts::Usage;
+
+/// At most this many answers to comments on one thread within an hour: two bots that answer each other fall silent.
+const REPLIES_AN_HOUR: usize = 10;
+const HOUR_MS: i64 = 3_600_000;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Record {
+    /// The newest run, live or ended.
+    pub run: Option<Run>,
+    /// How many runs there have been.
+    pub runs: u32,
+    /// Comments that are still to be written.
+    pub owed: Vec<Owed>,
+    taken: BTreeSet<CommentId>,
+    replied_at: VecDeque<Millis>,
+    said_off: bool,
+    said_unknown: bool,
+}
+
+/// A comment that the thread is owed. Its key names it on the forge, so that it is written once.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Owed {
+    Reply { key: Key, to: String, notice: Notice },
+    Refusal { key: Key, to: String, what: String, needs: Permission, comment: Option<CommentId> },
+}
+
+impl Owed {
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        match self {
+            Self::Reply { key, .. } | Self::Refusal { key, .. } => key,
+        }
+    }
+}
+
+impl Record {
+    #[must_use]
+    pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut record = Self::default();
+        for entry in entries {
+            record.apply(entry);
+        }
+        record
+    }
+
+    #[must_use]
+    pub fn live_run(&self) -> Option<&Run> {
+        self.run.as_ref().filter(|run| run.is_live())
+    }
+
+    /// Whether this comment has already been acted on; redeliveries and the sweep bring the same one again.
+    #[must_use]
+    pub fn has_taken(&self, comment: CommentId) -> bool {
+        self.taken.contains(&comment)
+    }
+
+    pub fn apply(&mut self, entry: &Entry) {
+        self.taken.extend(entry.fact.spoken_in());
+        match &entry.fact {
+            Fact::Triggered { .. } => self.start(entry),
+            Fact::Refused { .. } | Fact::Noticed { .. } => self.owe(entry),
+            Fact::Replied { key, .. } => self.settle(key, entry.at),
+            Fact::CommentArrived { .. }
+            | Fact::DescriptionEdited { .. }
+            | Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::Cancelled { .. }
+            | Fact::Stopped { .. }
+            | Fact::AskBegun { .. }
+            | Fact::GoalUnderstood { .. }
+            | Fact::Decomposed { .. }
+            | Fact::Sequenced { .. }
+            | Fact::AskFailed { .. }
+            | Fact::TimerFired { .. }
+            | Fact::Failed { .. } => self.apply_to_run(entry),
+        }
+    }
+
+    fn start(&mut self, entry: &Entry) {
+        let (Some(id), Fact::Triggered { by, how, event_at, .. }) = (&entry.run, &entry.fact) else { return };
+        self.runs += 1;
+        self.run = Some(Run {
+            id: id.clone(),
+            requester: by.clone(),
+            how: *how,
+            started_at: entry.at,
+            event_at: *event_at,
+            goal: None,
+            revisions: vec![],
+            pause: None,
+            retry: None,
+            failed_asks: 0,
+            spent: Spent::default(),
+            unused_comments: 0,
+            end: None,
+        });
+    }
+
+    fn owe(&mut self, entry: &Entry) {
+        let hour_ago = entry.at.plus(-HOUR_MS);
+        while self.replied_at.front().is_some_and(|at| *at < hour_ago) {
+            self.replied_at.pop_front();
+        }
+        if self.replied_at.len() + self.owed.len() >= REPLIES_AN_HOUR {
+            return;
+        }
+        let key = Key(format!("reply/{}", entry.seq));
+        if let Fact::Noticed { notice, by, .. } = &entry.fact
+            && self.is_news(notice)
+        {
+            self.owed.push(Owed::Reply { key, to: by.login.clone(), notice: notice.clone() });
+        } else if let Fact::Refused { by, what, needs, comment, .. } = &entry.fact {
+            let (to, what) = (by.login.clone(), what.clone());
+            self.owed.push(Owed::Refusal { key, to, what, needs: *needs, comment: *comment });
+        }
+    }
+
+    /// Some sentences are said once per thread only.
+    fn is_news(&mut self, notice: &Notice) -> bool {
+        match notice {
+            Notice::PlanningIsOff => !std::mem::replace(&mut self.said_off, true),
+            Notice::UnknownVerb { .. } => !std::mem::replace(&mut self.said_unknown, true),
+            Notice::HelpAsked
+            | Notice::StatusAsked
+            | Notice::AlreadyRunning
+            | Notice::NothingRunning { .. }
+            | Notice::AlreadyPaused
+            | Notice::NotPaused
+            | Notice::NotYet { .. } => true,
+        }
+    }
+
+    fn settle(&mut self, key: &Key, at: Millis) {
+        self.owed.retain(|owed| owed.key() != key);
+        self.replied_at.push_back(at);
+    }
+
+    /// Facts of another run than the newest, or of one that has ended, are evidence and change nothing.
+    fn apply_to_run(&mut self, entry: &Entry) {
+        let Some(run) = self.run.as_mut().filter(|run| run.is_live() && is_of(run, entry.run.as_ref()))
+        else {
+            return;
+        };
+        apply(run, entry.at, &entry.fact);
+    }
+}
+
+fn is_of(run: &Run, id: Option<&RunId>) -> bool {
+    id == Some(&run.id)
+}
+
+fn apply(run: &mut Run, at: Millis, fact: &Fact) {
+    match fact {
+        Fact::Paused { by, .. } => {
+            run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
+        }
+        Fact::Resumed { .. } => run.pause = None,
+        Fact::Cancelled { by, .. } => end(run, at, EndState::Cancelled { by: by.clone() }),
+        Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
+        Fact::Failed { reason } => end(run, at, EndState::Failed { reason: reason.clone() }),
+        Fact::CommentArrived { used: false, .. } | Fact::DescriptionEdited { used: false, .. } => {
+            run.unused_comments += 1;
+        }
+        Fact::AskBegun { .. } => run.spent.model_calls += 1,
+        Fact::AskFailed { key, problem, reason } if *key == run.ask_key() => {
+            ask_failed(run, at, *problem, reason.clone());
+        }
+        Fact::TimerFired { key } if run.retry.as_ref().is_some_and(|retry| retry.key == *key) => {
+            run.retry = None
+        }
+        Fact::GoalUnderstood { key, goal, usage } => {
+            if takes(run, key, usage) {
+                run.goal = Some(goal.clone());
+            }
+        }
+        Fact::Decomposed { key, steps, usage, .. } => {
+            if takes(run, key, usage) {
+                run.revisions.push(Revision { steps: steps.clone(), sequence: None });
+            }
+        }
+        Fact::Sequenced { key, actions, digest, usage } => {
+            let awaited = takes(run, key, usage);
+            if let Some(revision) = run.revisions.last_mut().filter(|_| awaited) {
+                revision.sequence = Some(Sequence { actions: actions.clone(), digest: digest.clone(), at });
+            }
+        }
+        Fact::CommentArrived { .. }
+        | Fact::DescriptionEdited { .. }
+        | Fact::AskFailed { .. }
+        | Fact::TimerFired { .. }
+        | Fact::Triggered { .. }
+        | Fact::Refused { .. }
+        | Fact::Noticed { .. }
+        | Fact::Replied { .. } => {}
+    }
+}
+
+/// Counts what an answer cost, and says whether it is the one that the run waits for. The key names phase, revision and
+/// attempt; an answer under any other key came too late and is evidence only.
+fn takes(run: &mut Run, key: &Key, usage: &Usage) -> bool {
+    spend(run, usage);
+    let awaited = *key == run.ask_key();
+    if awaited {
+        run.failed_asks = 0;
+        run.retry = None;
+    }
+    awaited
+}
+
+fn ask_failed(run: &mut Run, at: Millis, problem: AskProblem, reason: String) {
+    let retry_key = Key(format!("{}/again", run.ask_key()));
+    run.failed_asks += 1;
+    match problem {
+        AskProblem::Passing => run.retry = Some(Retry { key: retry_key, failed_at: at, reason }),
+        AskProblem::Lasting => end(run, at, EndState::Failed { reason }),
+    }
+}
+
+fn end(run: &mut Run, at: Millis, state: EndState) {
+    run.end = Some(End { state, at });
+}
+
+fn spend(run: &mut Run, usage: &Usage) {
+    let spent = &mut run.spent;
+    spent.input_tokens += usage.input_tokens;
+    spent.output_tokens += usage.output_tokens;
+    if let Some(cost) = usage.cost_micro_usd {
+        *spent.cost_micro_usd.get_or_insert(0) += cost;
+    }
+    // The begun fact counted the first call; repairs and retries inside it come on top.
+    spent.model_calls += usage.calls.saturating_sub(1);
+}

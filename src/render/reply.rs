@@ -1,0 +1,110 @@
+//! Purpose: short answers to comments: one small function per sentence.
+
+use super::card::status;
+use super::{Voice, line};
+use crate::domain::{Command, ForgeKind};
+use crate::planning::{Notice, Owed, Record, Run};
+
+/// The comment that is owed, or nothing where a reaction says it.
+#[must_use]
+pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
+    match owed {
+        // 😕 on the comment is enough; a text for every refused word would be a lever for noise.
+        Owed::Refusal { comment: Some(_), .. } => None,
+        Owed::Refusal { to, what, needs, .. } => Some(format!(
+            "@{to}, to {what} here I need you to have at least **{}** permission on this repository, so I did not start.",
+            needs.as_str()
+        )),
+        Owed::Reply { to, notice, .. } => Some(answer(to, notice, record, voice)),
+    }
+}
+
+fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
+    match notice {
+        Notice::HelpAsked => help(voice),
+        Notice::UnknownVerb { word } => unknown(word, voice),
+        Notice::StatusAsked => status_of(record.run.as_ref(), voice),
+        Notice::PlanningIsOff => planning_is_off(to),
+        Notice::AlreadyRunning => already_running(record.run.as_ref(), voice),
+        Notice::NothingRunning { verb } => nothing_running(verb, voice),
+        Notice::AlreadyPaused => format!("I am paused already; {} goes on.", voice.command("resume")),
+        Notice::NotPaused => "I am not paused, so there is nothing to resume.".to_owned(),
+        Notice::NotYet { command } => not_yet(command),
+    }
+}
+
+fn help(voice: &Voice) -> String {
+    let rows: Vec<String> = HELP
+        .iter()
+        .map(|(words, needs, does)| format!("| {} | {needs} | {does} |", voice.command(words)))
+        .collect();
+    let other = match voice.forge {
+        ForgeKind::Gitlab => String::new(),
+        ForgeKind::Github | ForgeKind::Local => {
+            format!("\n\n`@{} verb` works as well as `/verb`.", voice.handle())
+        }
+    };
+    format!("| write | who may | what I do |\n|---|---|---|\n{}{other}", rows.join("\n"))
+}
+
+/// What this version carries out. The other verbs are understood and answered with a sentence.
+const HELP: &[(&str, &str, &str)] = &[
+    ("plan", "triage", "start to plan on this thread, as assigning me does"),
+    ("status", "read", "say where I am"),
+    ("pause", "write, or who asked", "stop before the next thing I would do"),
+    ("resume", "write, or who asked", "go on exactly there"),
+    ("cancel", "write, or who asked", "end the run"),
+    ("help", "read", "show this table"),
+];
+
+fn unknown(word: &str, voice: &Voice) -> String {
+    let what = if word.is_empty() {
+        "I was called, but not told what to do.".to_owned()
+    } else {
+        format!("I do not know what “{}” means.", line(word, 40))
+    };
+    format!("{what} This is what I understand:\n\n{}", help(voice))
+}
+
+fn status_of(run: Option<&Run>, voice: &Voice) -> String {
+    match run {
+        None => format!("There has been no run on this thread. {} starts one.", voice.command("plan")),
+        Some(run) => {
+            let steps = run.revisions.last().map_or(String::new(), |revision| {
+                format!(" The plan has {} steps, 0 of them done.", revision.steps.len())
+            });
+            format!(
+                "**Status**: {}.{steps}\n\n<sub>run `{}`</sub>",
+                status(run, voice).trim_end_matches('.'),
+                run.id
+            )
+        }
+    }
+}
+
+fn planning_is_off(to: &str) -> String {
+    format!(
+        "@{to}, planning is switched off for this repository; whoever runs me can enable it with \
+         `planning: {{ enabled: true }}` under `repos:` in `config.yaml`."
+    )
+}
+
+fn already_running(run: Option<&Run>, voice: &Voice) -> String {
+    let status = run.map_or(String::new(), |run| format!(" ({})", status(run, voice).trim_end_matches('.')));
+    format!("I am at work on this thread already{status}. {} ends that run.", voice.command("cancel"))
+}
+
+fn nothing_running(verb: &str, voice: &Voice) -> String {
+    format!(
+        "There is nothing to {verb}: no run is under way on this thread. {} starts one.",
+        voice.command("plan")
+    )
+}
+
+fn not_yet(command: &Command) -> String {
+    format!(
+        "I understood `{}`, but this version of Planwright makes plans and does not carry them out yet. Nothing was \
+         changed.",
+        command.verb()
+    )
+}
