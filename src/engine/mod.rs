@@ -1,1 +1,121 @@
-//! Purpose: …
+//! Purpose: the room that sees all: claims threads, turns deliveries into facts, performs effects, draws the picture.
+//!
+//! # How it works
+//!
+//! [`Engine::run`] claims one thread after another and drives up to [`Ctx::parallel`] of them at once. A *drive*
+//! (`drive.rs`) holds the thread's lease and is the only one that appends to its journal:
+//!
+//! 1. take the waiting deliveries, read each as facts (`route.rs`), append them;
+//! 2. start what `planning::next_effects` names (`perform.rs`), drop what it no longer wants;
+//! 3. bring the visible thread in step with the record (`publish.rs`);
+//! 4. wait for whichever comes first: an effect's end, a new delivery (a poke), a lease to renew, shutdown;
+//! 5. nothing left to do: write the timers, give the lease back.
+//!
+//! # What makes it safe
+//!
+//! - Everything before an append may be lost and is simply done again: reading deliveries, permissions, the thread.
+//! - Everything that people see is found again by its marker before it is written a second time.
+//! - A drive that loses its lease cannot append (the store checks the fencing number), and ends.
+//! - `threads.wake_at` stays in the past while a drive is on, so a thread whose process died is claimed again as soon
+//!   as its lease has run out.
+//!
+//! # Accepted races
+//!
+//! The fence guards the database, not the forge: a process that is frozen longer than its lease can still send the one
+//! request it was about to send. Such a comment carries the same marker as the other's and is folded by the next sweep.
+
+mod clock;
+mod ctx;
+mod desk;
+mod drive;
+mod pace;
+mod perform;
+mod publish;
+mod route;
+mod settings;
+mod sweep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+pub use clock::now;
+pub use ctx::{Ctx, Forges, Pokes};
+pub use pace::Pace;
+
+use crate::domain::Millis;
+
+/// How long a claim lasts unless renewed. A crashed process delays its threads by at most this much.
+const LEASE_MS: i64 = 15_000;
+/// How often to look for work that no poke announced: timers, expired leases, other replicas' deliveries.
+const POLL: Duration = Duration::from_millis(500);
+/// Deduplication rows are kept longer than any forge redelivers.
+const KEEP_DELIVERIES_MS: i64 = 8 * 24 * 3_600_000;
+
+pub struct Engine {
+    ctx: Arc<Ctx>,
+}
+
+impl Engine {
+    #[must_use]
+    pub fn new(ctx: Arc<Ctx>) -> Self {
+        Self { ctx }
+    }
+
+    /// Works until shutdown is asked for, then lets running drives put down their work and returns.
+    ///
+    /// # Errors
+    /// When the store cannot be read at the start; later faults are logged and tried again.
+    pub async fn run(&self) -> anyhow::Result<()> {
+        self.ctx.catch_up_histories().await?;
+        let mut drives = JoinSet::new();
+        let mut pokes = self.ctx.pokes.subscribe();
+        let sweeping = sweep::sweep_regularly(Arc::clone(&self.ctx));
+        let claiming = async {
+            while !self.ctx.shutdown.is_cancelled() {
+                self.start_drives(&mut drives).await;
+                tokio::select! {
+                    _ = pokes.recv() => {}
+                    Some(_) = drives.join_next(), if !drives.is_empty() => {}
+                    () = tokio::time::sleep(POLL) => {}
+                    () = self.ctx.shutdown.cancelled() => {}
+                }
+            }
+            while drives.join_next().await.is_some() {}
+        };
+        tokio::join!(claiming, sweeping);
+        Ok(())
+    }
+
+    async fn start_drives(&self, drives: &mut JoinSet<()>) {
+        while drives.len() < self.ctx.parallel {
+            match self.ctx.store.claim(&self.ctx.owner, self.ctx.now(), LEASE_MS).await {
+                Ok(Some(lease)) => {
+                    drives.spawn(drive::drive(Arc::clone(&self.ctx), lease));
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::error!(%error, "cannot claim a thread; will try again");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits until no thread has anything left to do now. Timers in the future do not count.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn idle(&self) -> anyhow::Result<()> {
+        while self.ctx.store.is_busy(self.ctx.now()).await? {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+}
+
+/// The time at which the next retry of something unreachable is due.
+fn soon(now: Millis) -> Millis {
+    now.plus(30_000)
+}

@@ -18,6 +18,29 @@ pub struct Entry {
     pub fact: Fact,
 }
 
+impl Entry {
+    /// Reads the fact out of a journal line, which also carries the line's own fields.
+    ///
+    /// # Errors
+    /// When the type is unknown or a field is missing: a newer version wrote it, or the line is damaged.
+    pub fn from_line(seq: i64, at: Millis, run: Option<RunId>, line: &str) -> Result<Self, UnreadableEntry> {
+        let fact = serde_json::from_str(line).map_err(|error| UnreadableEntry {
+            seq,
+            kind: kind_of(line),
+            why: error.to_string(),
+        })?;
+        Ok(Self { seq, at, run, fact })
+    }
+}
+
+fn kind_of(line: &str) -> String {
+    #[derive(Deserialize)]
+    struct Typed {
+        r#type: String,
+    }
+    serde_json::from_str(line).map_or_else(|_| "unknown".to_owned(), |typed: Typed| typed.r#type)
+}
+
 /// An entry that this version cannot read; going on without it could break a promise, so the thread stands still.
 #[derive(Debug, thiserror::Error)]
 #[error("journal entry {seq} of type `{kind}` cannot be read: {why}; was it written by a newer version?")]
@@ -183,6 +206,10 @@ pub enum Notice {
     },
     /// A trigger on a repository where planning is switched off.
     PlanningIsOff,
+    /// The repository's own settings file cannot be obeyed, because it cannot be understood.
+    RepoFileBroken {
+        why: String,
+    },
     AlreadyRunning,
     NothingRunning {
         verb: String,

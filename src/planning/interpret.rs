@@ -19,6 +19,18 @@ pub struct Rules {
     pub on_assign: bool,
     pub on_label: Option<String>,
     pub on_mention: bool,
+    /// Why the repository's own settings file cannot be understood, if so.
+    pub broken_file: Option<String>,
+}
+
+impl Rules {
+    /// What keeps a run from starting at all, whoever asks.
+    fn obstacle(&self) -> Option<Notice> {
+        match &self.broken_file {
+            Some(why) => Some(Notice::RepoFileBroken { why: why.clone() }),
+            None => (!self.enabled).then_some(Notice::PlanningIsOff),
+        }
+    }
 }
 
 /// The label that holds a run for as long as it is on.
@@ -264,8 +276,8 @@ impl Reading<'_> {
         }
         let by = self.event.actor.clone();
         self.allowed(Right::PLAN, "plan", comment, |_| {
-            if !self.seen.rules.enabled {
-                return vec![Fact::Noticed { by: by.clone(), notice: Notice::PlanningIsOff, comment }];
+            if let Some(notice) = self.seen.rules.obstacle() {
+                return vec![Fact::Noticed { by: by.clone(), notice, comment }];
             }
             let permission = self.permission();
             vec![Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment }]

@@ -131,6 +131,7 @@ impl Record {
             Notice::UnknownVerb { .. } => !std::mem::replace(&mut self.said_unknown, true),
             Notice::HelpAsked
             | Notice::StatusAsked
+            | Notice::RepoFileBroken { .. }
             | Notice::AlreadyRunning
             | Notice::NothingRunning { .. }
             | Notice::AlreadyPaused

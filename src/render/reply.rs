@@ -25,6 +25,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::UnknownVerb { word } => unknown(word, voice),
         Notice::StatusAsked => status_of(record.run.as_ref(), voice),
         Notice::PlanningIsOff => planning_is_off(to),
+        Notice::RepoFileBroken { why } => repo_file_broken(to, why),
         Notice::AlreadyRunning => already_running(record.run.as_ref(), voice),
         Notice::NothingRunning { verb } => nothing_running(verb, voice),
         Notice::AlreadyPaused => format!("I am paused already; {} goes on.", voice.command("resume")),
@@ -86,6 +87,14 @@ fn planning_is_off(to: &str) -> String {
     format!(
         "@{to}, planning is switched off for this repository; whoever runs me can enable it with \
          `planning: {{ enabled: true }}` under `repos:` in `config.yaml`."
+    )
+}
+
+fn repo_file_broken(to: &str, why: &str) -> String {
+    format!(
+        "@{to}, I did not start: this repository's `.planwright.yaml` cannot be understood ({}). Please correct it on \
+         the default branch and ask me again.",
+        line(why, 300)
     )
 }
 

@@ -1,0 +1,96 @@
+//! Purpose: what every part of the engine works with, passed first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use super::pace::Pace;
+use super::settings::RepoFiles;
+use crate::config::Config;
+use crate::domain::{ForgeKind, Millis, ThreadRef};
+use crate::forge::Forge;
+use crate::llm::Model;
+use crate::planning::Policy;
+use crate::store::{History, Store};
+
+/// "This thread has a new delivery." Losing one costs at most the poll interval.
+pub type Pokes = broadcast::Sender<ThreadRef>;
+
+pub type Forges = BTreeMap<ForgeKind, Forge>;
+
+pub struct Ctx {
+    pub store: Store,
+    pub history: History,
+    pub forges: Forges,
+    pub planner: Model,
+    pub config: Arc<Config>,
+    pub policy: Policy,
+    pub pokes: Pokes,
+    pub shutdown: CancellationToken,
+    /// Names this process in leases.
+    pub owner: String,
+    /// How many threads are driven at once.
+    pub parallel: usize,
+    pub clock: fn() -> Millis,
+    pub paces: BTreeMap<ForgeKind, Pace>,
+    pub repo_files: RepoFiles,
+}
+
+impl Ctx {
+    #[must_use]
+    pub fn new(config: Arc<Config>, store: Store, forges: Forges, planner: Model) -> Self {
+        let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
+        Self {
+            history: History::new(&config.data_dir),
+            store,
+            forges,
+            planner,
+            config,
+            policy: Policy::default(),
+            pokes: broadcast::channel(1_024).0,
+            shutdown: CancellationToken::new(),
+            owner: uuid::Uuid::now_v7().to_string(),
+            parallel: 32,
+            clock: super::now,
+            paces,
+            repo_files: RepoFiles::default(),
+        }
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        (self.clock)()
+    }
+
+    /// # Errors
+    /// When the thread's forge is not configured.
+    pub fn forge(&self, kind: ForgeKind) -> anyhow::Result<&Forge> {
+        self.forges.get(&kind).with_context(|| format!("the forge {kind} is not configured"))
+    }
+
+    pub async fn pace(&self, kind: ForgeKind) {
+        if let Some(pace) = self.paces.get(&kind) {
+            pace.admit().await;
+        }
+    }
+
+    /// Completes every history file from the journal: a crash between commit and file write leaves a gap.
+    ///
+    /// # Errors
+    /// When the journal cannot be read. A history file that cannot be written is logged.
+    pub async fn catch_up_histories(&self) -> anyhow::Result<()> {
+        for thread in self.store.threads().await? {
+            self.catch_up(&thread).await;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn catch_up(&self, thread: &ThreadRef) {
+        if let Err(error) = self.history.catch_up(&self.store, thread).await {
+            tracing::error!(%thread, "cannot write the history of {thread}; the journal keeps it: {error:#}");
+        }
+    }
+}

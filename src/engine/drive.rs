@@ -1,0 +1,233 @@
+//! Purpose: one drive: hold a thread's lease, take its deliveries, do what its run wants, until nothing is left.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::broadcast;
+use tokio::time::Instant;
+
+use super::ctx::Ctx;
+use super::desk::Desk;
+use super::publish::{Drawn, Picture, Published};
+use super::{LEASE_MS, perform, publish, route, soon};
+use crate::domain::{Millis, ThreadRef};
+use crate::planning::{Effect, Fact, InFlight, Key, keeps, next_effects};
+use crate::store::{Held, ThreadLease};
+
+/// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.
+const CARD_EVERY: Duration = Duration::from_secs(3);
+const TICK: Duration = Duration::from_millis(500);
+
+#[tracing::instrument(skip_all, fields(thread = %lease.thread))]
+pub(super) async fn drive(ctx: Arc<Ctx>, lease: ThreadLease) {
+    let thread = lease.thread.clone();
+    let released = lease.clone();
+    let wake_at = match run(&ctx, lease).await {
+        Ok(wake_at) => wake_at,
+        Err(error) => {
+            tracing::error!("cannot go on with {thread}, will try again: {error:#}");
+            Some(soon(ctx.now()))
+        }
+    };
+    if let Err(error) = ctx.store.release(released, wake_at).await {
+        tracing::error!("cannot give back the lease on {thread}, it will run out by itself: {error:#}");
+    }
+}
+
+/// What an effect under way ends with.
+enum Done {
+    Facts(Vec<Fact>),
+    Published(Published),
+}
+
+struct Drive<'a> {
+    ctx: &'a Arc<Ctx>,
+    desk: Desk,
+    under_way: FuturesUnordered<BoxFuture<'a, Option<(Key, Done)>>>,
+    handles: BTreeMap<Key, AbortHandle>,
+    /// What the forge was last seen to show.
+    shown: Option<Picture>,
+    drawn_at: Option<Instant>,
+    /// Not before this time: the forge, or something we look up there, was out of reach.
+    not_before: Option<Millis>,
+    renewed_at: Instant,
+}
+
+/// Drives until nothing is left to do now; returns when to come back.
+async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Option<Millis>> {
+    let mut pokes = ctx.pokes.subscribe();
+    let desk = Desk::load(ctx, lease).await?;
+    let mut drive = Drive {
+        ctx,
+        desk,
+        under_way: FuturesUnordered::new(),
+        handles: BTreeMap::new(),
+        shown: None,
+        drawn_at: None,
+        not_before: None,
+        renewed_at: Instant::now(),
+    };
+    loop {
+        drive.take_deliveries().await?;
+        drive.drop_unwanted();
+        let timers = drive.start_effects().await?;
+        drive.start_publishing();
+        if drive.handles.is_empty() {
+            return drive.finish(timers).await;
+        }
+        tokio::select! {
+            Some(ended) = drive.under_way.next() => drive.take_result(ended).await?,
+            () = poked(&mut pokes, drive.desk.thread()) => {}
+            () = tokio::time::sleep(TICK) => {}
+            () = ctx.shutdown.cancelled() => return Ok(Some(ctx.now())),
+        }
+        drive.keep_lease().await?;
+    }
+}
+
+impl Drive<'_> {
+    async fn take_deliveries(&mut self) -> anyhow::Result<()> {
+        for delivery in self.ctx.store.pending(&self.desk.lease).await? {
+            match route::read(self.ctx, &self.desk, &delivery).await {
+                route::Read::Facts(facts) => self.desk.append(self.ctx, facts, vec![delivery.key]).await?,
+                route::Read::Later(at) => self.come_back(at),
+            }
+        }
+        Ok(())
+    }
+
+    /// A run that ended or moved on does not wait for the answer to an old question.
+    fn drop_unwanted(&mut self) {
+        let run = self.desk.record.run.as_ref();
+        for (key, handle) in &self.handles {
+            if *key != publish::key() && !run.is_some_and(|run| keeps(run, key)) {
+                handle.abort();
+            }
+        }
+    }
+
+    /// Starts what the run wants now; returns the times it wants to wait for.
+    async fn start_effects(&mut self) -> anyhow::Result<Vec<(String, Millis)>> {
+        let mut timers = vec![];
+        loop {
+            let in_flight: InFlight = self.handles.keys().cloned().collect();
+            let Some(run) = self.desk.record.live_run() else { return Ok(timers) };
+            let effects = next_effects(run, &in_flight, &self.ctx.policy);
+            let mut changed = false;
+            timers.clear();
+            for effect in effects {
+                changed |= self.start(effect, &mut timers).await?;
+            }
+            if !changed {
+                return Ok(timers);
+            }
+        }
+    }
+
+    /// Returns whether the record changed by it.
+    async fn start(&mut self, effect: Effect, timers: &mut Vec<(String, Millis)>) -> anyhow::Result<bool> {
+        match effect {
+            Effect::Ask { key, question } => {
+                self.desk.append(self.ctx, vec![Fact::AskBegun { key: key.clone() }], vec![]).await?;
+                let ask =
+                    perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), self.desk.record.clone());
+                self.launch(key.clone(), async move { Done::Facts(vec![ask(key, question).await]) });
+                Ok(false)
+            }
+            Effect::Wait { key, until } if until <= self.ctx.now() => {
+                self.desk.append(self.ctx, vec![Fact::TimerFired { key }], vec![]).await?;
+                Ok(true)
+            }
+            Effect::Wait { key, until } => {
+                timers.push((key.0, until));
+                Ok(false)
+            }
+            Effect::GiveUp { reason, .. } => {
+                self.desk.append(self.ctx, vec![Fact::Failed { reason }], vec![]).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn launch(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
+        let (handle, registration) = AbortHandle::new_pair();
+        self.handles.insert(key.clone(), handle);
+        let work = Abortable::new(work, registration);
+        self.under_way.push(Box::pin(async move { work.await.ok().map(|done| (key, done)) }));
+    }
+
+    /// One publication at a time, and only when the picture differs. A busy run is drawn now and then, a quiet one at
+    /// once.
+    fn start_publishing(&mut self) {
+        let picture = Picture::of(self.ctx, &self.desk);
+        let busy = !self.handles.is_empty();
+        let recent = self.drawn_at.is_some_and(|at| at.elapsed() < CARD_EVERY);
+        let held_back = self.not_before.is_some_and(|at| at > self.ctx.now());
+        let same = self.shown.as_ref() == Some(&picture);
+        if same
+            || held_back
+            || self.handles.contains_key(&publish::key())
+            || (busy && recent && !picture.owes())
+        {
+            return;
+        }
+        self.drawn_at = Some(Instant::now());
+        let publication = publish::publish(Arc::clone(self.ctx), self.desk.lease.clone(), picture);
+        self.launch(publish::key(), async move { Done::Published(publication.await) });
+    }
+
+    async fn take_result(&mut self, ended: Option<(Key, Done)>) -> anyhow::Result<()> {
+        let Some((key, done)) = ended else {
+            // Aborted: its handle is the one that says so.
+            self.handles.retain(|_, handle| !handle.is_aborted());
+            return Ok(());
+        };
+        self.handles.remove(&key);
+        match done {
+            Done::Facts(facts) => self.desk.append(self.ctx, facts, vec![]).await,
+            Done::Published(Published { replied, drawn }) => {
+                match drawn {
+                    Drawn::Shown(picture) => self.shown = Some(picture),
+                    Drawn::Later(at) => self.come_back(at),
+                }
+                self.desk.append(self.ctx, replied, vec![]).await
+            }
+        }
+    }
+
+    fn come_back(&mut self, at: Millis) {
+        self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
+    }
+
+    async fn keep_lease(&mut self) -> anyhow::Result<()> {
+        let third = Duration::from_millis(LEASE_MS.unsigned_abs() / 3);
+        if self.renewed_at.elapsed() < third {
+            return Ok(());
+        }
+        match self.ctx.store.renew(&self.desk.lease, self.ctx.now(), LEASE_MS).await? {
+            Held::Yes => self.renewed_at = Instant::now(),
+            Held::Lost => anyhow::bail!("the lease on {} was lost", self.desk.thread()),
+        }
+        Ok(())
+    }
+
+    async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Option<Millis>> {
+        let wake_at = timers.iter().map(|(_, at)| *at).chain(self.not_before).min();
+        self.desk.set_timers(self.ctx, timers).await?;
+        Ok(wake_at)
+    }
+}
+
+/// Resolves when this thread is poked. A lagging receiver counts as poked: something may have been missed.
+async fn poked(pokes: &mut broadcast::Receiver<ThreadRef>, thread: &ThreadRef) {
+    loop {
+        match pokes.recv().await {
+            Ok(other) if other != *thread => {}
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}

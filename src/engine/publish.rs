@@ -1,0 +1,262 @@
+//! Purpose: bring what people see in step with the record: owed answers, the card, the reaction.
+//!
+//! Each comment has a key and carries it as a hidden marker. A comment is begun in the store before it is posted; if a
+//! POST's outcome was never learned (crash, time-out, reset), the next try finds the row begun, looks for the marker
+//! among the bot's own comments, and only posts when there is none.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::ctx::Ctx;
+use super::desk::Desk;
+use super::soon;
+use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
+use crate::forge::{Forge, ForgeError};
+use crate::planning::{Fact, Key, Owed};
+use crate::render::{self, Voice};
+use crate::store::{CommentState, ThreadLease};
+
+/// All that the thread should show, drawn from the record alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Picture {
+    answers: Vec<(Owed, Option<String>)>,
+    card: Option<(String, String)>,
+    face: Option<(String, Option<Reaction>)>,
+}
+
+pub(super) struct Published {
+    pub replied: Vec<Fact>,
+    pub drawn: Drawn,
+}
+
+pub(super) enum Drawn {
+    Shown(Picture),
+    Later(Millis),
+}
+
+/// The name under which a publication is in flight; there is one at a time.
+pub(super) fn key() -> Key {
+    Key("publish".to_owned())
+}
+
+impl Picture {
+    pub(super) fn of(ctx: &Ctx, desk: &Desk) -> Self {
+        let voice = voice(ctx, desk.thread());
+        let run = desk.record.run.as_ref();
+        let answers = desk.record.owed.iter().map(|owed| {
+            let text = render::reply(owed, &desk.record, &voice);
+            (owed.clone(), text)
+        });
+        Self {
+            answers: answers.collect(),
+            card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, &voice)?))),
+            face: run.map(|run| (format!("face/{}", run.id), render::reaction(run))),
+        }
+    }
+
+    /// Whether somebody waits for an answer.
+    pub(super) fn owes(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// What remains to be seen once the answers are given.
+    fn without_answers(self) -> Self {
+        Self { answers: vec![], ..self }
+    }
+}
+
+fn voice(ctx: &Ctx, thread: &ThreadRef) -> Voice {
+    let forge = thread.project.forge;
+    Voice { forge, bot_login: ctx.config.bot_login(forge) }
+}
+
+pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture) -> Published {
+    let mut replied = vec![];
+    let mut failed = None;
+    let easel = match Easel::new(&ctx, &lease) {
+        Ok(easel) => easel,
+        Err(trouble) => return Published { replied, drawn: Drawn::Later(trouble.when(&ctx, &lease.thread)) },
+    };
+    for (owed, text) in &picture.answers {
+        match easel.answer(owed, text.as_deref()).await {
+            Ok(comment) => replied.push(Fact::Replied { key: owed.key().clone(), comment }),
+            Err(trouble) => failed = Some(trouble),
+        }
+    }
+    if let Err(trouble) = easel.draw(&picture).await {
+        failed = Some(trouble);
+    }
+    let drawn = match failed {
+        None => Drawn::Shown(picture.without_answers()),
+        Some(trouble) => Drawn::Later(trouble.when(&ctx, &lease.thread)),
+    };
+    Published { replied, drawn }
+}
+
+enum Trouble {
+    Forge(ForgeError),
+    Store(anyhow::Error),
+}
+
+impl From<ForgeError> for Trouble {
+    fn from(error: ForgeError) -> Self {
+        Self::Forge(error)
+    }
+}
+
+impl From<crate::store::StoreError> for Trouble {
+    fn from(error: crate::store::StoreError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl Trouble {
+    fn when(&self, ctx: &Ctx, thread: &ThreadRef) -> Millis {
+        match self {
+            Self::Forge(ForgeError::RateLimited { retry_after, .. }) => {
+                ctx.now().plus(i64::try_from(retry_after.as_millis()).unwrap_or(i64::MAX).max(1_000))
+            }
+            // It may have happened: look soon whether it did.
+            Self::Forge(ForgeError::Unclear(why)) => {
+                tracing::warn!("{thread}: not clear whether a comment was written, will look: {why}");
+                ctx.now().plus(1_000)
+            }
+            Self::Forge(error) => {
+                tracing::error!("cannot show {thread} as it is: {error}");
+                soon(ctx.now())
+            }
+            Self::Store(error) => {
+                tracing::error!("cannot show {thread} as it is: {error:#}");
+                soon(ctx.now())
+            }
+        }
+    }
+}
+
+struct Easel<'a> {
+    ctx: &'a Ctx,
+    lease: &'a ThreadLease,
+    forge: &'a Forge,
+}
+
+impl<'a> Easel<'a> {
+    fn new(ctx: &'a Ctx, lease: &'a ThreadLease) -> Result<Self, Trouble> {
+        let forge = ctx.forge(lease.thread.project.forge).map_err(Trouble::Store)?;
+        Ok(Self { ctx, lease, forge })
+    }
+
+    fn thread(&self) -> &ThreadRef {
+        &self.lease.thread
+    }
+
+    async fn answer(&self, owed: &Owed, text: Option<&str>) -> Result<Option<CommentId>, Trouble> {
+        if let Some(text) = text {
+            let key = format!("{}/{}", self.thread(), owed.key());
+            return Ok(Some(self.show_comment(&key, text).await?));
+        }
+        if let Owed::Refusal { comment: Some(comment), .. } = owed {
+            self.write().await;
+            self.forge.react(self.thread(), Some(*comment), Reaction::Confused).await?;
+        }
+        Ok(None)
+    }
+
+    async fn draw(&self, picture: &Picture) -> Result<(), Trouble> {
+        if let Some((key, face)) = &picture.face {
+            self.show_face(key, *face).await?;
+        }
+        if let Some((key, text)) = &picture.card {
+            self.show_comment(key, text).await?;
+        }
+        Ok(())
+    }
+
+    /// The comment of this key shows this text; it is created, found again or edited, whichever is needed.
+    async fn show_comment(&self, key: &str, text: &str) -> Result<CommentId, Trouble> {
+        let marker = render::marker(key);
+        let body = format!("{text}\n\n{marker}");
+        let hash = hash(&body);
+        match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
+            CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),
+            CommentState::Posted { id, .. } => self.edit(key, id, &body).await,
+            CommentState::Fresh => self.create(key, &body).await,
+            CommentState::Begun => match self.find(&marker).await? {
+                Some(id) => self.edit(key, id, &body).await,
+                None => self.create(key, &body).await,
+            },
+        }
+    }
+
+    async fn create(&self, key: &str, body: &str) -> Result<CommentId, Trouble> {
+        self.write().await;
+        let id = self.forge.create_comment(self.thread(), body).await?;
+        self.ctx.store.comment_posted(self.lease, key, id, &hash(body)).await?;
+        Ok(id)
+    }
+
+    async fn edit(&self, key: &str, id: CommentId, body: &str) -> Result<CommentId, Trouble> {
+        self.write().await;
+        match self.forge.edit_comment(self.thread(), id, body).await {
+            Ok(()) => {
+                self.ctx.store.comment_posted(self.lease, key, id, &hash(body)).await?;
+                Ok(id)
+            }
+            // Somebody deleted it. A run without its card cannot be followed, so it gets a new one.
+            Err(ForgeError::NotFound(_)) => self.create(key, body).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The oldest of the bot's own comments with this marker; younger twins are taken away.
+    async fn find(&self, marker: &str) -> Result<Option<CommentId>, Trouble> {
+        let me = self.forge.me().await?;
+        let found = self.forge.find_comments(self.thread(), marker, me.id).await?;
+        for twin in found.iter().skip(1) {
+            self.write().await;
+            self.forge.delete_comment(self.thread(), *twin).await?;
+        }
+        Ok(found.first().copied())
+    }
+
+    /// The run's one face on the thread. What was shown before is kept in the store, as a comment's text is; when that
+    /// is not certain it can only have been 👀, and both reacting and taking back may safely be repeated.
+    async fn show_face(&self, key: &str, face: Option<Reaction>) -> Result<(), Trouble> {
+        let wanted = face.map_or("none", face_name);
+        let before = match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
+            CommentState::Posted { body_hash, .. } if body_hash == wanted => return Ok(()),
+            CommentState::Posted { body_hash, .. } => {
+                FACES.into_iter().find(|face| face_name(*face) == body_hash)
+            }
+            CommentState::Begun => Some(Reaction::Eyes),
+            CommentState::Fresh => None,
+        };
+        self.write().await;
+        if let Some(before) = before.filter(|before| Some(*before) != face) {
+            self.forge.unreact(self.thread(), None, before).await?;
+        }
+        if let Some(face) = face {
+            self.forge.react(self.thread(), None, face).await?;
+        }
+        self.ctx.store.comment_posted(self.lease, key, CommentId(0), wanted).await?;
+        Ok(())
+    }
+
+    async fn write(&self) {
+        self.ctx.pace(self.thread().project.forge).await;
+    }
+}
+
+const FACES: [Reaction; 3] = [Reaction::Eyes, Reaction::Rocket, Reaction::Confused];
+
+fn face_name(face: Reaction) -> &'static str {
+    match face {
+        Reaction::Eyes => "eyes",
+        Reaction::Rocket => "rocket",
+        Reaction::Confused => "confused",
+    }
+}
+
+fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
+}

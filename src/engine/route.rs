@@ -1,0 +1,147 @@
+//! Purpose: from a stored delivery to facts: translate, look up what deciding needs, let the core read it.
+
+use super::ctx::Ctx;
+use super::desk::Desk;
+use super::settings::{Settled, settings};
+use super::soon;
+use crate::config::RepoSettings;
+use crate::domain::{Event, EventKind, Millis, Permission, Project, Thread};
+use crate::forge::{Forge, ForgeError};
+use crate::intake::translate::{Confidential, Translated, translate};
+use crate::planning::{Fact, Observation, Record, Rules, interpret, needs_permission, needs_thread};
+use crate::store::Delivery;
+
+pub(super) enum Read {
+    /// What follows from it, which may be nothing; the delivery is done.
+    Facts(Vec<Fact>),
+    /// The forge is out of reach; the delivery stays in the inbox until then.
+    Later(Millis),
+}
+
+pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
+    if is_outdated(&delivery.key, &desk.record) {
+        return Read::Facts(vec![]);
+    }
+    // The door has already decided about confidential threads; what it stored is meant to be read.
+    let events = match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
+        Translated::Events(events) => events,
+        Translated::NotForUs(_) => return Read::Facts(vec![]),
+        Translated::Unreadable { why, .. } => {
+            tracing::error!(delivery.id = %delivery.key, "cannot read the delivery {}: {why}", delivery.key);
+            return Read::Facts(vec![]);
+        }
+    };
+    match read_events(ctx, desk, &events).await {
+        Ok(facts) => Read::Facts(facts),
+        Err(error) => settle(ctx, delivery, &error),
+    }
+}
+
+/// What the sweep found holds for the number of runs that it saw. If a run has begun since, it holds no more.
+fn is_outdated(key: &str, record: &Record) -> bool {
+    super::sweep::runs_seen(key).is_some_and(|runs| runs != record.runs)
+}
+
+fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {
+    match error {
+        ForgeError::NotFound(_) => {
+            tracing::warn!(delivery.id = %delivery.key, "dropped the delivery {}: {error}", delivery.key);
+            Read::Facts(vec![])
+        }
+        ForgeError::RateLimited { retry_after, .. } => {
+            let ms = i64::try_from(retry_after.as_millis()).unwrap_or(i64::MAX);
+            Read::Later(ctx.now().plus(ms.max(1_000)))
+        }
+        ForgeError::Unauthorized(_)
+        | ForgeError::Forbidden(_)
+        | ForgeError::Invalid(_)
+        | ForgeError::Unclear(_)
+        | ForgeError::Broken(_) => {
+            tracing::error!(delivery.id = %delivery.key, "cannot act on the delivery {} yet: {error}", delivery.key);
+            Read::Later(soon(ctx.now()))
+        }
+    }
+}
+
+/// Several events of one delivery are read one after the other, each in the light of what the ones before it brought.
+async fn read_events(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<Vec<Fact>, ForgeError> {
+    let mut facts = vec![];
+    for event in events {
+        if begins_run(&facts) {
+            break;
+        }
+        facts.extend(read_event(ctx, desk, event).await?);
+    }
+    Ok(facts)
+}
+
+/// A delivery that says "assigned and labelled" starts one run, not two.
+fn begins_run(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| matches!(fact, Fact::Triggered { .. }))
+}
+
+async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, ForgeError> {
+    let Ok(forge) = ctx.forge(event.thread.project.forge) else { return Ok(vec![]) };
+    let bot = forge.me().await?;
+    if event.actor.id == bot.id {
+        return Ok(vec![]);
+    }
+    if let EventKind::CommentDeleted { comment_id } = &event.kind {
+        forget_comment(ctx, desk, *comment_id).await;
+    }
+    let permission = if needs_permission(&desk.record, event, &bot) {
+        Some(permission_of(forge, &event.thread.project, event).await?)
+    } else {
+        None
+    };
+    let thread = if needs_thread(event, &bot) { live_thread(forge, event).await? } else { None };
+    let rules = rules(ctx, &event.thread.project).await?;
+    let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref() };
+    Ok(interpret(&desk.record, event, &seen))
+}
+
+/// The thread as it is now. When it is gone or out of reach a stop must still count, so only triggers need it.
+async fn live_thread(forge: &Forge, event: &Event) -> Result<Option<Thread>, ForgeError> {
+    match forge.thread(&event.thread).await {
+        Ok(thread) => Ok(Some(thread)),
+        Err(error) if stops(event) => {
+            tracing::warn!("cannot read {}, the stop counts without it: {error}", event.thread);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn stops(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Unassigned { .. } | EventKind::Unlabelled { .. } | EventKind::Closed)
+}
+
+async fn permission_of(forge: &Forge, project: &Project, event: &Event) -> Result<Permission, ForgeError> {
+    forge.permission(project, &event.actor).await
+}
+
+/// A card that a person deleted is drawn anew, as the one card of its run.
+async fn forget_comment(ctx: &Ctx, desk: &Desk, comment: crate::domain::CommentId) {
+    if let Err(error) = ctx.store.comment_deleted(&desk.lease, comment).await {
+        tracing::warn!("cannot note that a comment of {} is gone: {error:#}", desk.thread());
+    }
+}
+
+pub(super) async fn rules(ctx: &Ctx, project: &Project) -> Result<Rules, ForgeError> {
+    Ok(match settings(ctx, project).await? {
+        Settled::Settings(settings) => rules_of(&settings),
+        Settled::BrokenFile(why) => {
+            Rules { broken_file: Some(why), ..rules_of(&ctx.config.for_repo(project)) }
+        }
+    })
+}
+
+fn rules_of(settings: &RepoSettings) -> Rules {
+    Rules {
+        enabled: settings.planning.enabled,
+        on_assign: settings.triggers.assign,
+        on_label: settings.triggers.label.clone(),
+        on_mention: settings.triggers.mention,
+        broken_file: None,
+    }
+}

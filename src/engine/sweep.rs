@@ -1,0 +1,179 @@
+//! Purpose: the reconcile sweep: compare the forge with the record, and put into the inbox what no webhook brought.
+//!
+//! Forges do not redeliver by themselves. What the sweep finds goes the same way as everything else: as a delivery with
+//! a key of its own, so that the same finding is taken once. Findings about starting and stopping hold for the number
+//! of runs that the sweep saw; if a run has begun meanwhile, they are dropped (`route.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ctx::Ctx;
+use super::desk::load_record;
+use super::{KEEP_DELIVERIES_MS, route};
+use crate::domain::{Account, AccountId, AccountKind, Event, EventKind, ForgeKind, Thread, ThreadRef};
+use crate::forge::Forge;
+use crate::planning::{EndState, Record, StopReason, Trigger};
+use crate::store::NewDelivery;
+
+/// The event name under which the engine's own findings travel; their body is an [`Event`].
+const SYNTHETIC: &str = "planwright.event";
+
+pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
+    let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.max(1)));
+    while !ctx.shutdown.is_cancelled() {
+        sweep(&ctx).await;
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            () = ctx.shutdown.cancelled() => {}
+        }
+    }
+}
+
+/// One sweep over all forges. What fails is logged and left for the next one.
+pub(super) async fn sweep(ctx: &Ctx) {
+    for (kind, forge) in &ctx.forges {
+        if let Err(error) = sweep_forge(ctx, *kind, forge).await {
+            tracing::warn!("the sweep of {kind} is incomplete: {error:#}");
+        }
+    }
+    if let Err(error) = ctx.store.forget_deliveries(ctx.now().plus(-KEEP_DELIVERIES_MS)).await {
+        tracing::warn!("cannot clear old deliveries: {error:#}");
+    }
+}
+
+async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge) -> anyhow::Result<()> {
+    let label = ctx.config.triggers.label.clone();
+    for thread in forge.waiting_threads(label.as_deref()).await? {
+        if let Err(error) = look_for_start(ctx, forge, &thread).await {
+            tracing::warn!("cannot compare {thread} with its forge: {error:#}");
+        }
+    }
+    for thread in ctx.store.threads().await?.into_iter().filter(|thread| thread.project.forge == kind) {
+        if let Err(error) = look_for_changes(ctx, forge, &thread).await {
+            tracing::warn!("cannot compare {thread} with its forge: {error:#}");
+        }
+    }
+    Ok(())
+}
+
+/// A thread that waits for the bot, but never had a run (or whose run was stopped by taking away what is back now).
+async fn look_for_start(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow::Result<()> {
+    let record = load_record(ctx, thread).await?;
+    if !may_start(&record) {
+        return Ok(());
+    }
+    let bot = forge.me().await?;
+    let state = forge.thread(thread).await?;
+    if state.confidential && !ctx.config.accepts_confidential(thread.project.forge) {
+        return Ok(());
+    }
+    let rules = route::rules(ctx, &thread.project).await?;
+    let assigned = state.assignees.iter().any(|account| account.id == bot.id);
+    let found = if assigned && rules.on_assign {
+        let kind = EventKind::Assigned { assignee: bot };
+        forge.who_assigned(thread).await?.map(|by| Finding { word: "assigned", by, kind })
+    } else if let Some(label) = rules.on_label.filter(|label| state.labels.contains(label)) {
+        let by = forge.who_labelled(thread, &label).await?;
+        by.map(|by| Finding { word: "labelled", by, kind: EventKind::Labelled { label } })
+    } else {
+        None
+    };
+    match found {
+        Some(found) => report(ctx, thread, &record, found).await,
+        None => Ok(()),
+    }
+}
+
+fn may_start(record: &Record) -> bool {
+    match record.run.as_ref().map(|run| run.end.as_ref()) {
+        None => true,
+        Some(None) => false,
+        Some(Some(end)) => match &end.state {
+            EndState::Stopped { why, .. } => *why != StopReason::Closed,
+            EndState::Cancelled { .. } | EndState::Failed { .. } => false,
+        },
+    }
+}
+
+/// A live run whose thread was closed, that lost what started it, or that people wrote to.
+async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow::Result<()> {
+    let record = load_record(ctx, thread).await?;
+    let Some(run) = record.live_run() else { return Ok(()) };
+    let bot = forge.me().await?;
+    let state = forge.thread(thread).await?;
+    if let Some(kind) =
+        lost(&state, run.how, &bot, ctx.config.for_repo(&thread.project).triggers.label.as_deref())
+    {
+        return report(ctx, thread, &record, Finding { word: "lost", by: nobody(), kind }).await;
+    }
+    for comment in forge.comments(thread).await? {
+        let during = comment.created_at.is_none_or(|at| at >= run.started_at);
+        if during && comment.author.id != bot.id && !record.has_taken(comment.id) {
+            let (by, id) = (comment.author.clone(), comment.id.0);
+            let event = Event {
+                thread: thread.clone(),
+                actor: by,
+                at: comment.created_at,
+                kind: EventKind::CommentCreated { comment },
+            };
+            put(ctx, format!("sweep/comment/{thread}/{id}"), &event).await?;
+        }
+    }
+    Ok(())
+}
+
+fn lost(state: &Thread, how: Trigger, bot: &Account, label: Option<&str>) -> Option<EventKind> {
+    if !state.open {
+        return Some(EventKind::Closed);
+    }
+    match how {
+        Trigger::Assigned if !state.assignees.iter().any(|account| account.id == bot.id) => {
+            Some(EventKind::Unassigned { assignee: bot.clone() })
+        }
+        Trigger::Labelled => {
+            let label = label.filter(|label| !state.labels.iter().any(|l| l == label))?;
+            Some(EventKind::Unlabelled { label: label.to_owned() })
+        }
+        Trigger::Assigned | Trigger::Mentioned => None,
+    }
+}
+
+/// Something that no webhook told us: by whom, and the word for it in the delivery's key.
+struct Finding {
+    word: &'static str,
+    by: Account,
+    kind: EventKind,
+}
+
+/// Whoever it was, the forge does not say. Nobody has no rights, but a stop needs none.
+fn nobody() -> Account {
+    Account { id: AccountId(0), login: "somebody".to_owned(), kind: AccountKind::Ghost }
+}
+
+async fn report(ctx: &Ctx, thread: &ThreadRef, record: &Record, found: Finding) -> anyhow::Result<()> {
+    let key = format!("sweep/{}/{}/{thread}", record.runs, found.word);
+    put(ctx, key, &Event { thread: thread.clone(), actor: found.by, at: None, kind: found.kind }).await
+}
+
+/// The number of runs that a finding holds for; `None` for other deliveries.
+pub(super) fn runs_seen(key: &str) -> Option<u32> {
+    key.strip_prefix("sweep/")?.split('/').next()?.parse().ok()
+}
+
+async fn put(ctx: &Ctx, key: String, event: &Event) -> anyhow::Result<()> {
+    tracing::info!(thread = %event.thread, "the sweep found {key}");
+    ctx.store
+        .put(NewDelivery {
+            key,
+            thread: Some(event.thread.clone()),
+            forge: event.thread.project.forge,
+            event: SYNTHETIC.to_owned(),
+            body: serde_json::to_vec(event)?.into(),
+            received_at: ctx.now(),
+            unreadable: None,
+        })
+        .await?;
+    // Nobody listening only means that the engine polls.
+    let _ = ctx.pokes.send(event.thread.clone());
+    Ok(())
+}
