@@ -1,3 +1,7 @@
 //! Purpose: arguments → config → tracing → one cli function.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    planwright::cli::main()
+}

@@ -1,1 +1,109 @@
-//! Purpose: …
+//! Purpose: the command line: reads arguments, wires the rooms together, prints for people or programs.
+//!
+//! Exit codes: 0 all is well, 1 something is wrong and was said on standard error, 2 the command was not understood.
+
+pub mod app;
+pub mod config;
+mod demo;
+mod doctor;
+mod history;
+mod out;
+mod runs;
+mod serve;
+mod stage;
+mod terminal;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, Env};
+use crate::telemetry::{self, LogFormat};
+
+/// Plans in the thread, waits for approval, keeps its checklist true.
+#[derive(Debug, Parser)]
+#[command(name = "planwright", version, about, max_term_width = 100)]
+struct Args {
+    /// The settings file; without it `config.yaml` in this directory is used if it is there
+    #[arg(long, short, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What to log, as `info`, `debug` or `planwright=debug,warn`
+    #[arg(long, global = true, value_name = "LEVEL")]
+    log: Option<String>,
+    /// One JSON object per log line
+    #[arg(long, global = true)]
+    log_json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Take webhooks and work on threads until stopped
+    Serve,
+    /// Watch the bot at work on a sample issue: no account, key or network needed
+    Demo(demo::DemoArgs),
+    /// The runs that there have been
+    #[command(subcommand)]
+    Runs(runs::RunsCommand),
+    /// The history of a thread: everything that was decided, line by line
+    #[command(subcommand)]
+    History(history::HistoryCommand),
+    /// Check, show or describe the settings
+    Config(config::ConfigArgs),
+    /// Check tokens, permissions, webhook secrets and the model, and say what to do
+    Doctor(doctor::DoctorArgs),
+}
+
+/// Runs the program and returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    let env = Env::from_process();
+    match dispatch(&args, &env) {
+        Ok(code) => code,
+        Err(error) => {
+            out::complain(&format!("planwright: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
+    let quiet_by_default = !matches!(args.command, Command::Serve);
+    init_logs(args, if quiet_by_default { "error" } else { "info" });
+    let path = settings_file(args);
+    match &args.command {
+        Command::Serve => block_on(serve::run(load(path, env)?, env)),
+        Command::Demo(demo) => block_on(demo::run(demo)),
+        Command::Runs(command) => block_on(runs::run(command, load(path, env)?)),
+        Command::History(command) => block_on(history::run(command, load(path, env)?)),
+        Command::Config(command) => config::run(command, path, env),
+        Command::Doctor(doctor) => block_on(doctor::run(doctor, load(path, env)?, env)),
+    }
+}
+
+fn init_logs(args: &Args, default: &str) {
+    let format = if args.log_json { LogFormat::Json } else { LogFormat::Human };
+    telemetry::init(format, args.log.as_deref().unwrap_or(default));
+}
+
+/// The file that was named, or `config.yaml` here if there is one; without either the defaults hold.
+fn settings_file(args: &Args) -> Option<&Path> {
+    let usual = Path::new("config.yaml");
+    args.config.as_deref().or_else(|| usual.exists().then_some(usual))
+}
+
+fn load(path: Option<&Path>, env: &Env) -> anyhow::Result<Config> {
+    Ok(Config::load(path, env)?)
+}
+
+fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the asynchronous runtime")?
+        .block_on(work)
+}

@@ -5,21 +5,25 @@ use anyhow::{Context as _, bail};
 use super::ctx::Ctx;
 use crate::domain::{Millis, ThreadRef};
 use crate::planning::{Entry, Fact, Record, RunId};
+use crate::render::Voice;
 use crate::store::{Appended, NewFact, Pending, Row, ThreadLease, Turn};
 
 pub(super) struct Desk {
     pub lease: ThreadLease,
     pub record: Record,
+    pub voice: Voice,
 }
 
 impl Desk {
     pub(super) async fn load(ctx: &Ctx, lease: ThreadLease) -> anyhow::Result<Self> {
-        let record = load_record(ctx, &lease.thread).await?;
-        Ok(Self { lease, record })
+        let record = load_record(ctx, lease.thread()).await?;
+        let forge = lease.thread().project.forge;
+        let bot = ctx.forge(forge)?.me().await?;
+        Ok(Self { lease, record, voice: Voice { forge, bot_login: bot.login } })
     }
 
     pub(super) fn thread(&self) -> &ThreadRef {
-        &self.lease.thread
+        self.lease.thread()
     }
 
     /// Appends facts and consumes deliveries in one transaction, then folds the facts into the record.
@@ -58,18 +62,18 @@ impl Desk {
     async fn commit(&mut self, ctx: &Ctx, turn: Turn) -> anyhow::Result<()> {
         let rows = match ctx.store.append(&self.lease, turn).await.context("cannot append to the journal")? {
             Appended::Done(rows) => rows,
-            Appended::LeaseLost => bail!("the lease on {} was lost", self.lease.thread),
+            Appended::LeaseLost => bail!("the lease on {} was lost", self.lease.thread()),
             Appended::NotWhilePending => {
-                bail!("{} has deliveries that were not taken yet", self.lease.thread)
+                bail!("{} has deliveries that were not taken yet", self.lease.thread())
             }
         };
         for row in &rows {
             let entry = read_row(row)?;
-            tracing::info!(thread = %self.lease.thread, fact = %row.kind, "{}: {}", self.lease.thread, row.kind);
+            tracing::info!(thread = %self.lease.thread(), fact = %row.kind, "{}: {}", self.lease.thread(), row.kind);
             self.record.apply(&entry);
         }
         if !rows.is_empty() {
-            ctx.catch_up(&self.lease.thread).await;
+            ctx.catch_up(&self.lease.thread()).await;
         }
         Ok(())
     }

@@ -21,20 +21,32 @@ use crate::store::{Held, ThreadLease};
 const CARD_EVERY: Duration = Duration::from_secs(3);
 const TICK: Duration = Duration::from_millis(500);
 
-#[tracing::instrument(skip_all, fields(thread = %lease.thread))]
+#[tracing::instrument(skip_all, fields(thread = %lease.thread()))]
 pub(super) async fn drive(ctx: Arc<Ctx>, lease: ThreadLease) {
-    let thread = lease.thread.clone();
+    let thread = lease.thread().clone();
     let released = lease.clone();
-    let wake_at = match run(&ctx, lease).await {
-        Ok(wake_at) => wake_at,
+    let rest = match run(&ctx, lease).await {
+        Ok(rest) => rest,
         Err(error) => {
             tracing::error!("cannot go on with {thread}, will try again: {error:#}");
-            Some(soon(ctx.now()))
+            Rest::PutOff(soon(ctx.now()))
         }
     };
-    if let Err(error) = ctx.store.release(released, wake_at).await {
+    let given_back = match rest {
+        Rest::Until(wake_at) => ctx.store.release(released, wake_at).await,
+        Rest::PutOff(until) => ctx.store.put_off(released, until).await,
+    };
+    if let Err(error) = given_back {
         tracing::error!("cannot give back the lease on {thread}, it will run out by itself: {error:#}");
     }
+}
+
+/// How a drive ends.
+enum Rest {
+    /// All is done; the next timer, if any, wakes the thread.
+    Until(Option<Millis>),
+    /// Something was out of reach; what waits in the inbox stays there until then.
+    PutOff(Millis),
 }
 
 /// What an effect under way ends with.
@@ -56,8 +68,8 @@ struct Drive<'a> {
     renewed_at: Instant,
 }
 
-/// Drives until nothing is left to do now; returns when to come back.
-async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Option<Millis>> {
+/// Drives until nothing is left to do now.
+async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
     let mut pokes = ctx.pokes.subscribe();
     let desk = Desk::load(ctx, lease).await?;
     let mut drive = Drive {
@@ -82,7 +94,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Option<Millis
             Some(ended) = drive.under_way.next() => drive.take_result(ended).await?,
             () = poked(&mut pokes, drive.desk.thread()) => {}
             () = tokio::time::sleep(TICK) => {}
-            () = ctx.shutdown.cancelled() => return Ok(Some(ctx.now())),
+            () = ctx.shutdown.cancelled() => return Ok(Rest::Until(Some(ctx.now()))),
         }
         drive.keep_lease().await?;
     }
@@ -162,7 +174,7 @@ impl Drive<'_> {
     /// One publication at a time, and only when the picture differs. A busy run is drawn now and then, a quiet one at
     /// once.
     fn start_publishing(&mut self) {
-        let picture = Picture::of(self.ctx, &self.desk);
+        let picture = Picture::of(&self.desk);
         let busy = !self.handles.is_empty();
         let recent = self.drawn_at.is_some_and(|at| at.elapsed() < CARD_EVERY);
         let held_back = self.not_before.is_some_and(|at| at > self.ctx.now());
@@ -214,10 +226,13 @@ impl Drive<'_> {
         Ok(())
     }
 
-    async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Option<Millis>> {
-        let wake_at = timers.iter().map(|(_, at)| *at).chain(self.not_before).min();
+    async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Rest> {
+        let wake_at = timers.iter().map(|(_, at)| *at).min();
         self.desk.set_timers(self.ctx, timers).await?;
-        Ok(wake_at)
+        Ok(match self.not_before {
+            None => Rest::Until(wake_at),
+            Some(at) => Rest::PutOff(wake_at.map_or(at, |wake_at| wake_at.min(at))),
+        })
     }
 }
 

@@ -53,6 +53,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// Deduplication rows are kept longer than any forge redelivers.
 const KEEP_DELIVERIES_MS: i64 = 8 * 24 * 3_600_000;
 
+#[derive(Clone)]
 pub struct Engine {
     ctx: Arc<Ctx>,
 }

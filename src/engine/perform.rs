@@ -117,7 +117,7 @@ async fn gather(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, run: &Run) -> Resu
         is_change_request: state.is_change_request,
         comments,
         documents: documents(forge, thread).await?,
-        language: settings.fixed_language(),
+        language: settings.language.name().map(str::to_owned),
         fence: run.id.0.replace('-', ""),
         requester: Some(run.requester.clone()),
     })

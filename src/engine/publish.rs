@@ -14,7 +14,7 @@ use super::soon;
 use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Fact, Key, Owed};
-use crate::render::{self, Voice};
+use crate::render;
 use crate::store::{CommentState, ThreadLease};
 
 /// All that the thread should show, drawn from the record alone.
@@ -41,16 +41,16 @@ pub(super) fn key() -> Key {
 }
 
 impl Picture {
-    pub(super) fn of(ctx: &Ctx, desk: &Desk) -> Self {
-        let voice = voice(ctx, desk.thread());
+    pub(super) fn of(desk: &Desk) -> Self {
+        let voice = &desk.voice;
         let run = desk.record.run.as_ref();
         let answers = desk.record.owed.iter().map(|owed| {
-            let text = render::reply(owed, &desk.record, &voice);
+            let text = render::reply(owed, &desk.record, voice);
             (owed.clone(), text)
         });
         Self {
             answers: answers.collect(),
-            card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, &voice)?))),
+            card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, voice)?))),
             face: run.map(|run| (format!("face/{}", run.id), render::reaction(run))),
         }
     }
@@ -66,17 +66,12 @@ impl Picture {
     }
 }
 
-fn voice(ctx: &Ctx, thread: &ThreadRef) -> Voice {
-    let forge = thread.project.forge;
-    Voice { forge, bot_login: ctx.config.bot_login(forge) }
-}
-
 pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture) -> Published {
     let mut replied = vec![];
     let mut failed = None;
     let easel = match Easel::new(&ctx, &lease) {
         Ok(easel) => easel,
-        Err(trouble) => return Published { replied, drawn: Drawn::Later(trouble.when(&ctx, &lease.thread)) },
+        Err(trouble) => return Published { replied, drawn: Drawn::Later(trouble.when(&ctx, lease.thread())) },
     };
     for (owed, text) in &picture.answers {
         match easel.answer(owed, text.as_deref()).await {
@@ -89,7 +84,7 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
     }
     let drawn = match failed {
         None => Drawn::Shown(picture.without_answers()),
-        Some(trouble) => Drawn::Later(trouble.when(&ctx, &lease.thread)),
+        Some(trouble) => Drawn::Later(trouble.when(&ctx, lease.thread())),
     };
     Published { replied, drawn }
 }
@@ -142,12 +137,12 @@ struct Easel<'a> {
 
 impl<'a> Easel<'a> {
     fn new(ctx: &'a Ctx, lease: &'a ThreadLease) -> Result<Self, Trouble> {
-        let forge = ctx.forge(lease.thread.project.forge).map_err(Trouble::Store)?;
+        let forge = ctx.forge(lease.thread().project.forge).map_err(Trouble::Store)?;
         Ok(Self { ctx, lease, forge })
     }
 
     fn thread(&self) -> &ThreadRef {
-        &self.lease.thread
+        self.lease.thread()
     }
 
     async fn answer(&self, owed: &Owed, text: Option<&str>) -> Result<Option<CommentId>, Trouble> {

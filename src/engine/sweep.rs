@@ -19,7 +19,7 @@ use crate::store::NewDelivery;
 const SYNTHETIC: &str = "planwright.event";
 
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
-    let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.max(1)));
+    let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.get()));
     while !ctx.shutdown.is_cancelled() {
         sweep(&ctx).await;
         tokio::select! {
@@ -64,7 +64,7 @@ async fn look_for_start(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow:
     }
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
-    if state.confidential && !ctx.config.accepts_confidential(thread.project.forge) {
+    if state.confidential && !accepts_confidential(ctx) {
         return Ok(());
     }
     let rules = route::rules(ctx, &thread.project).await?;
@@ -82,6 +82,11 @@ async fn look_for_start(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow:
         Some(found) => report(ctx, thread, &record, found).await,
         None => Ok(()),
     }
+}
+
+/// Only GitLab has confidential threads.
+fn accepts_confidential(ctx: &Ctx) -> bool {
+    ctx.config.forges.gitlab.as_ref().is_some_and(|gitlab| gitlab.confidential)
 }
 
 fn may_start(record: &Record) -> bool {

@@ -1,0 +1,171 @@
+//! Purpose: the server as a whole: settings in, the engine and the HTTP door out.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+
+use crate::config::{Config, Env, GithubAuth as ConfigAuth, Provider, Role, SecretRef};
+use crate::domain::ForgeKind;
+use crate::engine::{Ctx, Engine, Forges, now};
+use crate::forge::{Forge, Github, GithubAuth, GithubSettings, Gitlab, GitlabSettings, Local, LocalSettings, Patience};
+use crate::intake::translate::Confidential;
+use crate::intake::{Intake, Secrets, router};
+use crate::llm::{Model, ModelSettings};
+use crate::store::Store;
+
+pub struct App {
+    pub ctx: Arc<Ctx>,
+    intake: Intake,
+}
+
+impl App {
+    /// Opens the store and wires forges, model and engine; nothing runs yet.
+    ///
+    /// # Errors
+    /// When a secret is missing, the store cannot be opened, or a client cannot be built.
+    pub async fn build(config: Config, env: &Env) -> anyhow::Result<Self> {
+        let forges = forges(&config, env)?;
+        Self::with_forges(config, env, forges).await
+    }
+
+    /// As [`App::build`], with forges that the caller made.
+    ///
+    /// # Errors
+    /// As [`App::build`].
+    pub async fn with_forges(config: Config, env: &Env, forges: Forges) -> anyhow::Result<Self> {
+        let planner = planner(&config, env)?;
+        let secrets = secrets(&config, env)?;
+        let confidential = match &config.forges.gitlab {
+            Some(gitlab) if gitlab.confidential => Confidential::Accepted,
+            Some(_) | None => Confidential::Ignored,
+        };
+        let store = Store::open(config.store.url.as_str()).await?;
+        let ctx = Arc::new(Ctx::new(Arc::new(config), store.clone(), forges, planner));
+        let intake = Intake { store, secrets, clock: now, wake: ctx.pokes.clone(), confidential };
+        Ok(Self { ctx, intake })
+    }
+
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        Engine::new(Arc::clone(&self.ctx))
+    }
+
+    /// Serves webhooks and drives threads until `ctx.shutdown` is cancelled.
+    ///
+    /// # Errors
+    /// When the listener or the store fails for good.
+    pub async fn run(self, listener: TcpListener) -> anyhow::Result<()> {
+        let stop = self.ctx.shutdown.clone();
+        let engine = self.engine();
+        let serving = async {
+            let served = axum::serve(listener, router(self.intake))
+                .with_graceful_shutdown(stop.clone().cancelled_owned())
+                .await
+                .context("the HTTP server failed");
+            stop.cancel();
+            served
+        };
+        let driving = async {
+            let driven = engine.run().await;
+            stop.cancel();
+            driven
+        };
+        let (served, driven) = tokio::join!(serving, driving);
+        self.ctx.store.close().await;
+        served.and(driven)
+    }
+}
+
+/// The clients for all forges that the settings name.
+///
+/// # Errors
+/// When a secret is missing or a client cannot be built.
+pub fn forges(config: &Config, env: &Env) -> anyhow::Result<Forges> {
+    let mut forges = Forges::new();
+    if let Some(github) = &config.forges.github {
+        let auth = match &github.auth {
+            ConfigAuth::Token(token) => GithubAuth::Token(needed(token, env)?),
+            ConfigAuth::App { id, private_key } => {
+                GithubAuth::App { id: *id, private_key_pem: needed(private_key, env)? }
+            }
+        };
+        // An app's account is named by GitHub (`slug[bot]`), so only a machine user's name is compared.
+        let bot_login = matches!(auth, GithubAuth::Token(_)).then(|| github.bot_login.as_str().to_owned());
+        let api_url = github.api_url.as_str().parse().context("forges.github.api_url is no URL")?;
+        let client = Github::new(&GithubSettings { api_url, auth, bot_login, patience: Patience::default() })?;
+        forges.insert(ForgeKind::Github, Forge::Github(client));
+    }
+    if let Some(gitlab) = &config.forges.gitlab {
+        let url = gitlab.url.as_str().parse().context("forges.gitlab.url is no URL")?;
+        let bot_login = Some(gitlab.bot_login.as_str().to_owned());
+        let token = needed(&gitlab.token, env)?;
+        let client = Gitlab::new(&GitlabSettings { url, token, bot_login, patience: Patience::default() })?;
+        forges.insert(ForgeKind::Gitlab, Forge::Gitlab(client));
+    }
+    if config.forges.local.enabled {
+        let path = Some(config.data_dir.join("local").join("world.json"));
+        let local = Local::open(LocalSettings { path, clock: now, ..LocalSettings::default() })?;
+        forges.insert(ForgeKind::Local, Forge::Local(local));
+    }
+    Ok(forges)
+}
+
+/// The model that plays the planner.
+///
+/// # Errors
+/// When the role names no model, or its key is missing.
+pub fn planner(config: &Config, env: &Env) -> anyhow::Result<Model> {
+    let Some((name, model)) = config.models.of_role(Role::Planner) else {
+        bail!("`models.roles.planner` names no model")
+    };
+    let api_key = match &model.api_key {
+        Some(key) if model.provider != Provider::Offline => Some(needed(key, env).with_context(|| format!("model `{name}`"))?),
+        Some(_) | None => None,
+    };
+    model_client(model, api_key)
+}
+
+fn model_client(model: &crate::config::Model, api_key: Option<SecretString>) -> anyhow::Result<Model> {
+    let provider = match model.provider {
+        Provider::Openai => crate::llm::Provider::Openai,
+        Provider::Anthropic => crate::llm::Provider::Anthropic,
+        Provider::Offline => crate::llm::Provider::Offline,
+    };
+    let price = model.price.as_ref().map(|price| crate::llm::Price {
+        input_usd_per_mtok: price.input_usd_per_mtok.get(),
+        output_usd_per_mtok: price.output_usd_per_mtok.get(),
+    });
+    Ok(Model::new(ModelSettings {
+        provider,
+        base_url: model.base_url.as_str().to_owned(),
+        model: model.model.clone(),
+        api_key,
+        timeout: std::time::Duration::from_secs(u64::from(model.timeout_seconds.get())),
+        max_output_tokens: model.max_output_tokens.get(),
+        price,
+    })?)
+}
+
+fn secrets(config: &Config, env: &Env) -> anyhow::Result<Secrets> {
+    let mut secrets = Secrets::default();
+    if let Some(github) = &config.forges.github {
+        secrets.github = Some(needed(&github.webhook_secret, env)?);
+    }
+    if let Some(gitlab) = &config.forges.gitlab {
+        secrets.gitlab = gitlab.webhook_secret.read(env)?;
+        secrets.gitlab_signing = gitlab.signing_token.as_ref().map(|token| needed(token, env)).transpose()?;
+        if secrets.gitlab.is_none() && secrets.gitlab_signing.is_none() {
+            bail!("forges.gitlab is configured, but {} holds no webhook secret", gitlab.webhook_secret);
+        }
+    }
+    if config.forges.local.enabled {
+        secrets.local = config.forges.local.webhook_secret.read(env)?;
+    }
+    Ok(secrets)
+}
+
+fn needed(secret: &SecretRef, env: &Env) -> anyhow::Result<SecretString> {
+    secret.read(env)?.with_context(|| format!("{secret} is not set"))
+}

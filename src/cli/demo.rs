@@ -1,0 +1,121 @@
+//! Purpose: `demo`: the real server with the rule-based model on a sample issue, told as a short story.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::app::App;
+use super::out::{is_watched, say};
+use super::serve::cancel_on_signal;
+use super::stage::{self, Cast, Stage};
+use super::terminal::{BOLD, DIM, GREEN, paint};
+use crate::config::{Config, Env};
+use crate::domain::ForgeKind;
+use crate::engine::Forges;
+use crate::forge::Forge;
+use crate::store::{History, verify};
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Leave the server running at the end, until Ctrl-C
+    #[arg(long)]
+    keep: bool,
+}
+
+pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
+    let dir = tempfile::Builder::new().prefix("planwright-demo-").tempdir().context("cannot make a directory")?.keep();
+    let secret = uuid::Uuid::new_v4().to_string();
+    let (config, env) = settings(&dir, &secret)?;
+    let cast = Cast::new();
+    let local = stage::build(&dir.join("data/local/world.json"), &cast)?;
+    let forges = Forges::from([(ForgeKind::Local, Forge::Local(local.clone()))]);
+    let app = App::with_forges(config, &env, forges).await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen on the loopback address")?;
+    let base = format!("http://{}", listener.local_addr()?);
+    let hook = format!("{base}/webhooks/local");
+    let (store, engine, stop) = (app.ctx.store.clone(), app.engine(), app.ctx.shutdown.clone());
+    let story = async {
+        let mut stage = Stage::new(local, store, engine, hook, secret)?;
+        let told = tell(&mut stage, &cast, &dir).await;
+        if told.is_ok() && args.keep {
+            say(&format!("\nThe server is still running at {base}; Ctrl-C ends it."));
+            cancel_on_signal(stop.clone()).await;
+        }
+        stop.cancel();
+        told
+    };
+    let (ran, told) = tokio::join!(app.run(listener), story);
+    told?;
+    ran?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The settings are written to a file, so that the other commands can be tried on what the demo leaves behind.
+fn settings(dir: &Path, secret: &str) -> anyhow::Result<(Config, Env)> {
+    let text = format!(
+        "data_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\nforges: {{ local: {{ enabled: true }} }}\n\
+         models: {{ default: {{ provider: offline }} }}\nplanning: {{ enabled: true }}\n",
+        data = dir.join("data").display()
+    );
+    let path = dir.join("config.yaml");
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    let env = Env::of(&[("PLANWRIGHT_LOCAL_SECRET", secret)]);
+    Ok((Config::load(Some(&path), &env)?, env))
+}
+
+async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> {
+    let (ada, mallory, bot) = (cast.ada.id, cast.mallory.id, cast.bot.id);
+    say(&paint(BOLD, "Planwright demo"));
+    say("The real server, on this machine only. The model is rule-based: it reads checklists and headings.\n");
+    scene("1", "@ada opened an issue").await;
+    let issue = stage.local.look(|world| world.picture(&stage.thread))?;
+    stage.show_comment("ada", &format!("opened {}: {}", stage.thread, issue.title), &issue.body).await;
+
+    scene("2", "@ada assigns @planwright").await;
+    let assigned = stage.act(|world, thread| world.assign(thread, bot, ada, crate::engine::now())).await?;
+
+    scene("3", "@mallory, who may only read here, writes `/cancel`").await;
+    stage.act(|world, thread| world.comment(thread, mallory, "/cancel", crate::engine::now())).await?;
+
+    scene("4", "@ada writes `/pause`: the card says so, and nothing starts any more").await;
+    stage.act(|world, thread| world.comment(thread, ada, "/pause", crate::engine::now())).await?;
+
+    scene("5", "@ada writes `/resume`: it goes on exactly there").await;
+    stage.act(|world, thread| world.comment(thread, ada, "/resume", crate::engine::now())).await?;
+
+    scene("6", "the forge sends the first webhook twice more").await;
+    for _ in 0..2 {
+        let status = stage.deliver(&assigned, "redelivered").await?;
+        stage.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
+    }
+    stage.engine.idle().await?;
+    stage.line("One event, one effect: there is still one card.").await;
+    farewell(stage, dir)
+}
+
+async fn scene(number: &str, title: &str) {
+    say(&paint(BOLD, &format!("\n{number}. {title}")));
+    if is_watched() {
+        tokio::time::sleep(std::time::Duration::from_millis(900)).await;
+    }
+}
+
+fn farewell(stage: &Stage, dir: &Path) -> anyhow::Result<()> {
+    let path = History::new(&dir.join("data")).path(&stage.thread);
+    let verified = verify(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    if let Some(problem) = verified.first_problem {
+        anyhow::bail!("the history is damaged in line {}: {}", problem.line, problem.what);
+    }
+    let config = dir.join("config.yaml");
+    say(&format!("\n{} {} facts, hash chain sound:", paint(GREEN, "Everything is in the history."), verified.lines));
+    say(&format!("  {}", path.display()));
+    say("\nLook around:");
+    for command in [format!("history show {}", stage.thread), format!("runs show {}", stage.thread)] {
+        say(&format!("  planwright --config {} {command}", config.display()));
+    }
+    say("\nTo connect it to GitHub or GitLab, see README.md; `planwright doctor` checks the connection.");
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Purpose: `history show|verify|export`: the JSONL files, for people and programs.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Subcommand;
+
+use super::out::say;
+use super::terminal::{DIM, GREEN, RED, paint};
+use crate::config::Config;
+use crate::domain::ThreadRef;
+use crate::store::{History, newest, verify};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum HistoryCommand {
+    /// The newest entries of a thread
+    Show {
+        /// The thread, as `github:owner/repo#12`
+        thread: ThreadRef,
+        /// How many
+        #[arg(long, short = 'n', default_value_t = 20)]
+        newest: usize,
+        /// The lines as they are in the file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the hash chain of one thread, or of all
+    Verify { thread: Option<ThreadRef> },
+    /// The whole history of a thread, as JSON lines
+    Export { thread: ThreadRef },
+}
+
+pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Result<ExitCode> {
+    let history = History::new(&config.data_dir);
+    match command {
+        HistoryCommand::Show { thread, newest, json } => show(&history.path(thread), *newest, *json),
+        HistoryCommand::Verify { thread: Some(thread) } => verify_all(&[history.path(thread)]),
+        HistoryCommand::Verify { thread: None } => verify_all(&history.files()?),
+        HistoryCommand::Export { thread } => export(&history.path(thread)),
+    }
+}
+
+fn show(path: &PathBuf, count: usize, json: bool) -> anyhow::Result<ExitCode> {
+    for line in newest(path, count).with_context(|| format!("there is no history at {}", path.display()))? {
+        if json { say(&line.text) } else { say(&for_people(&line.text)) }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Number, time and type, then what the fact says, without the fields that every line has.
+fn for_people(line: &str) -> String {
+    let Ok(serde_json::Value::Object(mut fields)) = serde_json::from_str(line) else {
+        return paint(RED, &format!("damaged: {}", line.chars().take(80).collect::<String>()));
+    };
+    let mut take = |name: &str| match fields.remove(name) {
+        Some(serde_json::Value::String(text)) => text,
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let (seq, at, kind) = (take("seq"), take("at"), take("type"));
+    for common in ["v", "run", "thread", "prev", "hash"] {
+        take(common);
+    }
+    let rest: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", short(value))).collect();
+    format!("{seq:>4}  {}  {kind:18} {}", paint(DIM, &at), rest.join(" "))
+}
+
+fn short(value: &serde_json::Value) -> String {
+    let text = match value {
+        serde_json::Value::Object(fields) => match fields.get("login") {
+            Some(serde_json::Value::String(login)) => format!("@{login}"),
+            _ => value.to_string(),
+        },
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    if text.chars().count() > 100 { format!("{}…", text.chars().take(99).collect::<String>()) } else { text }
+}
+
+fn verify_all(paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
+    if paths.is_empty() {
+        say("There are no histories yet.");
+    }
+    for path in paths {
+        let verified = verify(path).with_context(|| format!("cannot read {}", path.display()))?;
+        match verified.first_problem {
+            None => say(&format!("{} {}: {} lines", paint(GREEN, "sound"), path.display(), verified.lines)),
+            Some(problem) => {
+                code = ExitCode::FAILURE;
+                let place = format!("line {}, byte {}", problem.line, problem.byte_offset);
+                say(&format!("{} {}: {place}: {}", paint(RED, "damaged"), path.display(), problem.what));
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn export(path: &PathBuf) -> anyhow::Result<ExitCode> {
+    let mut file = std::fs::File::open(path).with_context(|| format!("there is no history at {}", path.display()))?;
+    std::io::copy(&mut file, &mut std::io::stdout()).context("cannot write the history out")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,205 @@
+//! Purpose: the demo's stage: a sample repository with people on the local forge, and eyes on what happens there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::out::{is_watched, say};
+use super::terminal::{self, BOLD, DIM, paint};
+use crate::domain::{Account, AccountId, CommentId, Event, Permission, Project, Reaction, ThreadRef};
+use crate::engine::{Engine, now};
+use crate::forge::{ForgeError, Local, LocalSettings, NewThread, Visibility, World};
+use crate::store::Store;
+
+const ISSUE: &str = include_str!("demo_issue.md");
+const README: &str = "# greeter\n\nSays hello. `greet(name)` lives in `src/greet.py`.\n";
+
+pub(super) struct Cast {
+    pub ada: Account,
+    pub mallory: Account,
+    pub bot: Account,
+}
+
+impl Cast {
+    pub(super) fn new() -> Self {
+        Self {
+            ada: Account::person(2, "ada"),
+            mallory: Account::person(3, "mallory"),
+            bot: Account { kind: crate::domain::AccountKind::Bot, ..Account::person(1, "planwright") },
+        }
+    }
+}
+
+pub(super) fn thread() -> anyhow::Result<ThreadRef> {
+    Ok("local:greeter#1".parse()?)
+}
+
+/// A repository with a maintainer, a passer-by, and one open issue.
+pub(super) fn build(path: &Path, cast: &Cast) -> anyhow::Result<Local> {
+    let local = Local::open(LocalSettings { path: Some(path.to_owned()), bot: cast.bot.clone(), clock: now })?;
+    local.with(|world| furnish(world, cast))??;
+    Ok(local)
+}
+
+fn furnish(world: &mut World, cast: &Cast) -> anyhow::Result<()> {
+    let project: Project = "local:greeter".parse()?;
+    world.add_project(&project, Visibility::Public);
+    for (who, level) in [(&cast.ada, Permission::Maintain), (&cast.mallory, Permission::Read), (&cast.bot, Permission::Write)] {
+        world.add_account(who.clone());
+        world.set_member(&project, who.id, level)?;
+    }
+    world.set_file(&project, "README.md", README)?;
+    let issue = NewThread { body: ISSUE.to_owned(), ..NewThread::titled("Greet people in their own language", cast.ada.id) };
+    world.open(&project, issue, now())?;
+    Ok(())
+}
+
+pub(super) struct Stage {
+    pub local: Local,
+    pub store: Store,
+    pub engine: Engine,
+    pub http: reqwest::Client,
+    pub hook: String,
+    pub secret: String,
+    pub thread: ThreadRef,
+    seen: Seen,
+}
+
+/// What the audience has been shown.
+#[derive(Default)]
+struct Seen {
+    facts: i64,
+    comments: BTreeMap<CommentId, String>,
+    reactions: Vec<(Option<CommentId>, Reaction)>,
+}
+
+impl Stage {
+    pub(super) fn new(local: Local, store: Store, engine: Engine, hook: String, secret: String) -> anyhow::Result<Self> {
+        let http = reqwest::Client::builder().no_proxy().build().context("cannot build an HTTP client")?;
+        Ok(Self { local, store, engine, http, hook, secret, thread: thread()?, seen: Seen::default() })
+    }
+
+    /// Somebody does something; the forge tells the server by a signed webhook, and we watch until all is quiet.
+    pub(super) async fn act(
+        &mut self,
+        deed: impl FnOnce(&mut World, &ThreadRef) -> Result<Event, ForgeError>,
+    ) -> anyhow::Result<Event> {
+        let thread = self.thread.clone();
+        let event = self.local.with(|world| deed(world, &thread))??;
+        self.note_own_comments();
+        let status = self.deliver(&event, &uuid::Uuid::now_v7().to_string()).await?;
+        self.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
+        if status != 202 {
+            bail!("the server did not take the webhook");
+        }
+        self.watch().await?;
+        Ok(event)
+    }
+
+    /// Sends a webhook as a forge does, and returns the status that came back.
+    pub(super) async fn deliver(&self, event: &Event, id: &str) -> anyhow::Result<u16> {
+        let body = serde_json::to_vec(event)?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).context("the secret cannot be used")?;
+        mac.update(&body);
+        let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
+        let answer = self
+            .http
+            .post(&self.hook)
+            .header("x-planwright-delivery", id)
+            .header("x-hub-signature-256", signature)
+            .body(body)
+            .send()
+            .await
+            .context("the server did not answer")?;
+        Ok(answer.status().as_u16())
+    }
+
+    async fn watch(&mut self) -> anyhow::Result<()> {
+        let engine = Engine::clone(&self.engine);
+        let mut quiet = std::pin::pin!(engine.idle());
+        loop {
+            tokio::select! {
+                done = &mut quiet => { done?; break }
+                () = tokio::time::sleep(Duration::from_millis(20)) => self.show_news().await?,
+            }
+        }
+        self.show_news().await
+    }
+
+    async fn show_news(&mut self) -> anyhow::Result<()> {
+        for row in self.store.journal(&self.thread).await? {
+            if row.seq > self.seen.facts {
+                self.seen.facts = row.seq;
+                self.line(&paint(DIM, &format!("· {}", row.kind.replace('_', " ")))).await;
+            }
+        }
+        for (who, on, reaction) in self.reactions() {
+            if !self.seen.reactions.contains(&(on, reaction)) {
+                self.seen.reactions.push((on, reaction));
+                let place = if on.is_some() { "to the comment" } else { "to the issue" };
+                self.line(&format!("@{who} reacted with {} {place}", face(reaction))).await;
+            }
+        }
+        for (id, author, body) in self.comments() {
+            let before = self.seen.comments.insert(id, body.clone());
+            if before.as_ref() != Some(&body) {
+                let deed = if before.is_some() { "edited the comment" } else { "commented" };
+                self.show_comment(&author, deed, &body).await;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn show_comment(&self, author: &str, deed: &str, body: &str) {
+        self.line(&paint(BOLD, &format!("@{author} {deed}"))).await;
+        for line in terminal::markdown(body).lines() {
+            self.line(&format!("  ┃ {line}")).await;
+        }
+        say("");
+    }
+
+    /// On a terminal things appear at a pace that one can read.
+    pub(super) async fn line(&self, text: &str) {
+        say(&format!("   {text}"));
+        if is_watched() {
+            tokio::time::sleep(Duration::from_millis(120)).await;
+        }
+    }
+
+    /// What people wrote themselves is announced by the script, so it is no news.
+    fn note_own_comments(&mut self) {
+        let bot = self.local.bot().login.clone();
+        for (id, author, body) in self.comments() {
+            if author != bot {
+                self.seen.comments.insert(id, body);
+            }
+        }
+    }
+
+    fn comments(&self) -> Vec<(CommentId, String, String)> {
+        self.local.look(|world| {
+            let comments = world.comments(&self.thread).unwrap_or_default();
+            comments.into_iter().map(|c| (c.id, c.author.login, c.body)).collect()
+        })
+    }
+
+    fn reactions(&self) -> Vec<(String, Option<CommentId>, Reaction)> {
+        self.local.look(|world| {
+            let login = |id: AccountId| world.account(id).map_or_else(|_| id.0.to_string(), |a| a.login.clone());
+            let Ok(thread) = world.thread(&self.thread) else { return vec![] };
+            thread.reactions.iter().map(|r| (login(r.by), r.on, r.reaction)).collect()
+        })
+    }
+}
+
+fn face(reaction: Reaction) -> &'static str {
+    match reaction {
+        Reaction::Eyes => "👀",
+        Reaction::Rocket => "🚀",
+        Reaction::Confused => "😕",
+    }
+}

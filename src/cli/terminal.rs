@@ -1,0 +1,158 @@
+//! Purpose: Markdown as a terminal shows it: bold, colours and boxes when somebody watches, plain text otherwise.
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::out::is_watched;
+
+pub(super) const BOLD: &str = "\u{1b}[1m";
+pub(super) const DIM: &str = "\u{1b}[2m";
+pub(super) const GREEN: &str = "\u{1b}[32m";
+pub(super) const RED: &str = "\u{1b}[31m";
+pub(super) const YELLOW: &str = "\u{1b}[33m";
+const CYAN: &str = "\u{1b}[36m";
+const RESET: &str = "\u{1b}[0m";
+
+/// The text in this style, if anybody watches.
+pub(super) fn paint(style: &str, text: &str) -> String {
+    if is_watched() { format!("{style}{text}{RESET}") } else { text.to_owned() }
+}
+
+/// Renders a comment. HTML, hidden markers included, is left out; control characters cannot reach the terminal.
+pub(super) fn markdown(text: &str) -> String {
+    let mut page = Page::default();
+    let options = Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES;
+    for event in Parser::new_ext(text, options) {
+        page.take(event);
+    }
+    page.out.trim().to_owned()
+}
+
+#[derive(Default)]
+struct Page {
+    out: String,
+    lists: usize,
+    quoted: bool,
+}
+
+impl Page {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text),
+            Event::Code(code) => self.styled(CYAN, &clean(&code)),
+            Event::SoftBreak | Event::HardBreak => self.line(),
+            Event::TaskListMarker(done) => self.out.push_str(if done { "☑ " } else { "☐ " }),
+            Event::Rule => self.out.push_str("\n────\n"),
+            Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.out.push('\n');
+                self.on(if *level <= HeadingLevel::H2 { BOLD } else { "" });
+            }
+            Tag::Strong => self.on(BOLD),
+            Tag::Emphasis => self.on(DIM),
+            Tag::BlockQuote(_) => {
+                self.quoted = true;
+                self.out.push('\n');
+                self.on(DIM);
+                self.out.push_str("│ ");
+            }
+            Tag::List(_) => self.lists += 1,
+            Tag::Item => {
+                self.line();
+                self.out.push_str(&"  ".repeat(self.lists));
+            }
+            Tag::TableCell => self.out.push_str("  "),
+            Tag::CodeBlock(_) => {
+                self.out.push('\n');
+                self.on(CYAN);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) | TagEnd::CodeBlock => {
+                self.off();
+                self.out.push('\n');
+            }
+            TagEnd::Strong | TagEnd::Emphasis => self.off(),
+            TagEnd::BlockQuote(_) => {
+                self.quoted = false;
+                self.off();
+            }
+            TagEnd::Paragraph => self.out.push_str(if self.lists == 0 { "\n\n" } else { "" }),
+            TagEnd::List(_) => {
+                self.lists = self.lists.saturating_sub(1);
+                self.out.push_str(if self.lists == 0 { "\n\n" } else { "" });
+            }
+            TagEnd::TableRow | TagEnd::TableHead => self.out.push('\n'),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.push_str(&clean(text));
+    }
+
+    fn styled(&mut self, style: &str, text: &str) {
+        self.on(style);
+        self.out.push_str(text);
+        self.off();
+        if self.quoted {
+            self.on(DIM);
+        }
+    }
+
+    fn line(&mut self) {
+        self.out.push('\n');
+        if self.quoted {
+            self.out.push_str("│ ");
+        }
+    }
+
+    fn on(&mut self, style: &str) {
+        if is_watched() {
+            self.out.push_str(style);
+        }
+    }
+
+    fn off(&mut self) {
+        if is_watched() {
+            self.out.push_str(RESET);
+        }
+    }
+}
+
+fn clean(text: &str) -> String {
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::markdown;
+
+    #[test]
+    fn cards_read_well_without_colours() {
+        let card = "## 📋 Execution Plan\n\n**Goal**: Add `a`\n**Status**: ready\n\n- [ ] **task_1**: One\n- [x] **task_2**: Two\n\n> held\n\n*Progress: 1/2*\n\n<!-- planwright:x -->";
+        assert_eq!(
+            markdown(card),
+            "📋 Execution Plan\nGoal: Add a\nStatus: ready\n\n\n  ☐ task_1: One\n  ☑ task_2: Two\n\n\n│ held\n\nProgress: 1/2"
+        );
+    }
+
+    #[test]
+    fn escapes_do_not_reach_the_terminal() {
+        assert_eq!(markdown("a \u{1b}[31mred `\u{7}`"), "a [31mred");
+    }
+}
