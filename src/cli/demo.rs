@@ -88,7 +88,7 @@ async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> 
 
     scene("6", "the forge sends the first webhook twice more").await;
     for _ in 0..2 {
-        let status = stage.deliver(&assigned, "redelivered").await?;
+        let status = stage.deliver(&assigned).await?;
         stage.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
     }
     stage.engine.idle().await?;

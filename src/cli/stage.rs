@@ -69,6 +69,12 @@ pub(super) struct Stage {
     seen: Seen,
 }
 
+/// A webhook as it was sent, to be sent again.
+pub(super) struct Sent {
+    event: Event,
+    id: String,
+}
+
 /// What the audience has been shown.
 #[derive(Default)]
 struct Seen {
@@ -87,29 +93,30 @@ impl Stage {
     pub(super) async fn act(
         &mut self,
         deed: impl FnOnce(&mut World, &ThreadRef) -> Result<Event, ForgeError>,
-    ) -> anyhow::Result<Event> {
+    ) -> anyhow::Result<Sent> {
         let thread = self.thread.clone();
         let event = self.local.with(|world| deed(world, &thread))??;
         self.note_own_comments();
-        let status = self.deliver(&event, &uuid::Uuid::now_v7().to_string()).await?;
+        let sent = Sent { event, id: uuid::Uuid::now_v7().to_string() };
+        let status = self.deliver(&sent).await?;
         self.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
         if status != 202 {
             bail!("the server did not take the webhook");
         }
         self.watch().await?;
-        Ok(event)
+        Ok(sent)
     }
 
     /// Sends a webhook as a forge does, and returns the status that came back.
-    pub(super) async fn deliver(&self, event: &Event, id: &str) -> anyhow::Result<u16> {
-        let body = serde_json::to_vec(event)?;
+    pub(super) async fn deliver(&self, sent: &Sent) -> anyhow::Result<u16> {
+        let body = serde_json::to_vec(&sent.event)?;
         let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).context("the secret cannot be used")?;
         mac.update(&body);
         let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         let answer = self
             .http
             .post(&self.hook)
-            .header("x-planwright-delivery", id)
+            .header("x-planwright-delivery", &sent.id)
             .header("x-hub-signature-256", signature)
             .body(body)
             .send()

@@ -1,0 +1,328 @@
+//! Purpose: properties of the pure core, for any journal and for any order of things that people and models do.
+
+use planwright::domain::{
+    Account, Comment, CommentId, Event, EventKind, Millis, Permission, Thread, ThreadRef,
+};
+use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
+use planwright::planning::{
+    AskProblem, Effect, Entry, Fact, InFlight, Key, Observation, Policy, Question, Record, Rules, RunId, StopReason,
+    Trigger, interpret, keeps, next_effects, plan_digest,
+};
+use planwright::prompts::Usage;
+use proptest::prelude::*;
+
+fn bot() -> Account {
+    Account::person(1, "planwright")
+}
+
+fn thread_ref() -> ThreadRef {
+    "local:sample#1".parse().unwrap()
+}
+
+fn goal() -> Goal {
+    Goal {
+        main_objective: "Greet".to_owned(),
+        success_criteria: vec![],
+        constraints: vec![],
+        context: String::new(),
+        design_choices_open: false,
+    }
+}
+
+fn step() -> Step {
+    Step {
+        id: StepId("task_1".to_owned()),
+        description: "Do it".to_owned(),
+        dependencies: vec![],
+        estimated_complexity: Complexity::Low,
+        required_tools: vec![],
+    }
+}
+
+fn action() -> Action {
+    Action {
+        id: ActionId("a1".to_owned()),
+        task_id: StepId("task_1".to_owned()),
+        action_type: ActionKind::Analyze,
+        tool: "worker".to_owned(),
+        purpose: "look".to_owned(),
+        expected_outcome: "seen".to_owned(),
+        fallback_strategy: String::new(),
+        spec: ActionSpec::default(),
+    }
+}
+
+fn answer(key: Key, question: Question) -> Fact {
+    let usage = Usage { model: "m".to_owned(), calls: 1, input_tokens: 10, output_tokens: 5, cost_micro_usd: Some(7) };
+    match question {
+        Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage },
+        Question::Decompose => Fact::Decomposed { key, reasoning: String::new(), steps: vec![step()], usage },
+        Question::Sequence => {
+            let actions = vec![action()];
+            Fact::Sequenced { key, digest: plan_digest(&actions), actions, usage }
+        }
+    }
+}
+
+/// Any fact at all, in any order, with keys that mostly do not fit: what a damaged or foreign journal could hold.
+fn any_fact() -> impl Strategy<Value = Fact> {
+    let key = || prop_oneof![Just("r1/understand/r0/t0"), Just("r1/decompose/r0/t0"), Just("r1/sequence/r1/t0"), Just("x")]
+        .prop_map(|k| Key(k.to_owned()));
+    let who = || (2_i64..5).prop_map(|id| Account::person(id, "p"));
+    let comment = || prop_oneof![Just(None), (1_i64..4).prop_map(|id| Some(CommentId(id)))];
+    prop_oneof![
+        (who(), comment()).prop_map(|(by, comment)| Fact::Triggered {
+            by,
+            permission: Permission::Write,
+            how: Trigger::Assigned,
+            event_at: None,
+            comment
+        }),
+        (who(), comment()).prop_map(|(by, comment)| Fact::Paused { by, comment }),
+        (who(), comment()).prop_map(|(by, comment)| Fact::Resumed { by, comment }),
+        (who(), comment()).prop_map(|(by, comment)| Fact::Cancelled { by, comment }),
+        who().prop_map(|by| Fact::Stopped { by, why: StopReason::Closed }),
+        key().prop_map(|key| Fact::AskBegun { key }),
+        key().prop_map(|key| answer(key, Question::Understand)),
+        key().prop_map(|key| answer(key, Question::Decompose)),
+        key().prop_map(|key| answer(key, Question::Sequence)),
+        key().prop_map(|key| Fact::AskFailed { key, problem: AskProblem::Passing, reason: "r".to_owned() }),
+        key().prop_map(|key| Fact::AskFailed { key, problem: AskProblem::Lasting, reason: "r".to_owned() }),
+        key().prop_map(|key| Fact::TimerFired { key }),
+        Just(Fact::Failed { reason: "r".to_owned() }),
+    ]
+}
+
+fn any_journal() -> impl Strategy<Value = Vec<Entry>> {
+    let run = prop_oneof![4 => Just(Some("r1")), 1 => Just(Some("r2")), 1 => Just(None)];
+    prop::collection::vec((any_fact(), run), 0..60).prop_map(|facts| {
+        let entry = |(seq, (fact, run)): (usize, (Fact, Option<&str>))| {
+            let seq = i64::try_from(seq).unwrap();
+            Entry { seq, at: Millis(seq * 1_000), run: run.map(|r| RunId(r.to_owned())), fact }
+        };
+        facts.into_iter().enumerate().map(entry).collect()
+    })
+}
+
+proptest! {
+    /// Folding never fails, is deterministic, and folding step by step is folding at once.
+    #[test]
+    fn any_prefix_of_any_journal_folds(journal in any_journal()) {
+        let mut grown = Record::default();
+        for end in 0..=journal.len() {
+            let at_once = Record::fold(&journal[..end]);
+            prop_assert_eq!(&at_once, &grown);
+            if let Some(entry) = journal.get(end) {
+                grown.apply(entry);
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_has_ended_has_no_effects_and_stays_ended(journal in any_journal()) {
+        let mut record = Record::default();
+        let mut ended: Option<RunId> = None;
+        for entry in &journal {
+            record.apply(entry);
+            let Some(run) = &record.run else { continue };
+            if !run.is_live() {
+                prop_assert!(next_effects(run, &InFlight::new(), &Policy::default()).is_empty());
+                prop_assert!(!keeps(run, &run.ask_key()));
+                ended = Some(run.id.clone());
+            } else if ended.as_ref() == Some(&run.id) {
+                prop_assert!(matches!(entry.fact, Fact::Triggered { .. }), "only a trigger starts a run again");
+                ended = None;
+            }
+        }
+    }
+
+    /// What is written comes back: every fact survives its JSON.
+    #[test]
+    fn facts_survive_their_line(fact in any_fact()) {
+        let line = serde_json::to_string(&fact).unwrap();
+        let entry = Entry::from_line(1, Millis(0), None, &line).unwrap();
+        prop_assert_eq!(entry.fact, fact);
+    }
+}
+
+#[test]
+fn a_fact_of_a_newer_version_is_refused_by_name() {
+    let error = Entry::from_line(7, Millis(0), None, r#"{"type":"teleported","to":"mars"}"#).unwrap_err();
+    assert!(error.to_string().starts_with("journal entry 7 of type `teleported` cannot be read"), "{error}");
+}
+
+/// What can happen next in a small world: people act, questions are answered or fail, timers fire.
+#[derive(Debug, Clone)]
+enum Happening {
+    Event(i64, EventKind),
+    Answer,
+    Fail(AskProblem),
+    StaleAnswer,
+    Timer,
+}
+
+fn any_happening() -> impl Strategy<Value = Happening> {
+    let said = |words: &'static str| {
+        (any::<u16>(), 2_i64..5).prop_map(move |(id, by)| {
+            let author = Account::person(by, "p");
+            let comment = Comment { id: CommentId(i64::from(id)), author, body: words.to_owned(), created_at: None };
+            Happening::Event(by, EventKind::CommentCreated { comment })
+        })
+    };
+    prop_oneof![
+        Just(Happening::Event(2, EventKind::Assigned { assignee: bot() })),
+        Just(Happening::Event(4, EventKind::Assigned { assignee: bot() })),
+        Just(Happening::Event(2, EventKind::Unassigned { assignee: bot() })),
+        Just(Happening::Event(4, EventKind::Closed)),
+        said("/pause"),
+        said("/resume"),
+        said("/cancel"),
+        said("/plan"),
+        said("/status"),
+        said("just words"),
+        4 => Just(Happening::Answer),
+        Just(Happening::Fail(AskProblem::Passing)),
+        Just(Happening::Fail(AskProblem::Lasting)),
+        Just(Happening::StaleAnswer),
+        Just(Happening::Timer),
+    ]
+}
+
+/// A thread on a desk, without the desk: events are interpreted, facts folded, effects kept in flight.
+struct Play {
+    record: Record,
+    in_flight: Vec<(Key, Question)>,
+    waits: Vec<Key>,
+    seq: i64,
+    started: Vec<Key>,
+    assigned: bool,
+    open: bool,
+}
+
+impl Play {
+    fn tell(&mut self, facts: Vec<Fact>) {
+        for fact in facts {
+            self.seq += 1;
+            let run = match &fact {
+                Fact::Triggered { .. } => {
+                    assert!(self.record.live_run().is_none(), "two live runs on one thread");
+                    Some(RunId(format!("run-{}", self.seq)))
+                }
+                _ => self.record.live_run().map(|run| run.id.clone()),
+            };
+            self.record.apply(&Entry { seq: self.seq, at: Millis(self.seq * 1_000), run, fact });
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Event(by, kind) => self.event(by, kind),
+            Happening::Answer => {
+                if let Some((key, question)) = self.in_flight.pop() {
+                    self.tell(vec![answer(key, question)]);
+                }
+            }
+            Happening::Fail(problem) => {
+                if let Some((key, _)) = self.in_flight.pop() {
+                    self.tell(vec![Fact::AskFailed { key, problem, reason: "no".to_owned() }]);
+                }
+            }
+            Happening::StaleAnswer => {
+                let before = self.record.run.as_ref().map(|run| (run.goal.clone(), run.revisions.clone()));
+                self.tell(vec![answer(Key("long gone".to_owned()), Question::Understand)]);
+                let after = self.record.run.as_ref().map(|run| (run.goal.clone(), run.revisions.clone()));
+                assert_eq!(before, after, "a stale answer changed the plan");
+            }
+            Happening::Timer => {
+                if let Some(key) = self.waits.pop() {
+                    self.tell(vec![Fact::TimerFired { key }]);
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, by: i64, kind: EventKind) {
+        match &kind {
+            EventKind::Assigned { .. } => (self.assigned, self.open) = (true, true),
+            EventKind::Unassigned { .. } => self.assigned = false,
+            EventKind::Closed => self.open = false,
+            _ => {}
+        }
+        let bot = bot();
+        let rules =
+            Rules { enabled: true, on_assign: true, on_label: None, on_mention: true, broken_file: None };
+        let thread = Thread {
+            title: String::new(),
+            body: String::new(),
+            author: Account::person(2, "p"),
+            open: self.open,
+            is_change_request: false,
+            confidential: false,
+            assignees: if self.assigned { vec![bot.clone()] } else { vec![] },
+            labels: vec![],
+            web_url: None,
+        };
+        // Account 4 may only read.
+        let permission = Some(if by == 4 { Permission::Read } else { Permission::Write });
+        let seen = Observation { bot: &bot, rules: &rules, permission, thread: Some(&thread) };
+        let actor = Account::person(by, "p");
+        let event = Event { thread: thread_ref(), actor, at: None, kind };
+        let facts = interpret(&self.record, &event, &seen);
+        self.tell(facts);
+    }
+
+    /// Drops what is no longer wanted and starts what is, as the engine does.
+    fn drive(&mut self) {
+        let run = self.record.run.clone();
+        self.in_flight.retain(|(key, _)| run.as_ref().is_some_and(|run| keeps(run, key)));
+        let Some(run) = run else { return };
+        let busy: InFlight = self.in_flight.iter().map(|(key, _)| key.clone()).collect();
+        for effect in next_effects(&run, &busy, &Policy::default()) {
+            match effect {
+                Effect::Ask { key, question } => {
+                    assert!(run.pause.is_none(), "a paused run asked a question");
+                    assert!(!busy.contains(&key), "a question in flight was asked again");
+                    self.started.push(key.clone());
+                    self.in_flight.push((key.clone(), question));
+                    self.tell(vec![Fact::AskBegun { key }]);
+                }
+                Effect::Wait { key, .. } => self.waits = vec![key],
+                Effect::GiveUp { reason, .. } => self.tell(vec![Fact::Failed { reason }]),
+            }
+        }
+        assert!(self.in_flight.len() <= 1, "planning asks one question at a time");
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_core_keeps_its_word_whatever_happens(happenings in prop::collection::vec(any_happening(), 0..80)) {
+        let mut play = Play {
+            record: Record::default(),
+            in_flight: vec![],
+            waits: vec![],
+            seq: 0,
+            started: vec![],
+            assigned: false,
+            open: true,
+        };
+        for happening in happenings {
+            let outsider = matches!(happening, Happening::Event(4, EventKind::Assigned { .. } | EventKind::CommentCreated { .. }));
+            let before = play.record.run.clone();
+            play.happen(happening);
+            if outsider {
+                let after = play.record.run.clone();
+                let ignoring_counts = |run: Option<planwright::planning::Run>| run.map(|mut run| { run.unused_comments = 0; run });
+                prop_assert_eq!(ignoring_counts(before), ignoring_counts(after), "somebody without rights changed the run");
+            }
+            play.drive();
+            if let Some(run) = &play.record.run && !run.is_live() {
+                prop_assert!(play.in_flight.is_empty(), "a model call outlived its run");
+            }
+        }
+        let mut keys = play.started.clone();
+        keys.sort();
+        keys.dedup();
+        prop_assert_eq!(keys.len(), play.started.len(), "one key was started twice");
+    }
+}
