@@ -51,6 +51,30 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// The word that people write for it.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Help => "help",
+            Self::Status => "status",
+            Self::Plan => "plan",
+            Self::SkipQuestion { .. } | Self::SkipStep { .. } => "skip",
+            Self::Choose { .. } => "choose",
+            Self::Approve { .. } => "approve",
+            Self::Reject { .. } => "reject",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+            Self::Replan { .. } => "replan",
+            Self::Retry => "retry",
+            Self::Budget { .. } => "budget",
+            Self::Resolve { .. } => "resolve",
+            Self::Unknown { .. } => "help",
+        }
+    }
+}
+
 /// What a comment is to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spoken {
@@ -564,6 +588,7 @@ mod tests {
         let listed: Vec<_> = VERBS.iter().map(|verb| Some(verb.usage)).collect();
         assert_eq!(all.iter().map(Command::usage).collect::<Vec<_>>(), listed);
         for (command, verb) in all.iter().zip(VERBS) {
+            assert_eq!(command.verb(), verb.name, "{verb:?}");
             assert!(verb.usage.starts_with(verb.name), "{verb:?}");
             assert_eq!(needs(command), verb.needs, "{verb:?}");
         }
