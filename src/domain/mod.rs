@@ -9,7 +9,7 @@ mod permission;
 mod thread;
 
 pub use account::{Account, AccountId, AccountKind};
-pub use command::{Command, Spoken, parse_command};
+pub use command::{Command, Spoken, VERBS, Verb, parse_command};
 pub use event::{Comment, CommentId, Event, EventKind, Reaction, Thread};
 pub use permission::{Permission, Right, Verdict};
 pub use thread::{ForgeKind, ParseThreadError, Project, ThreadKind, ThreadRef};

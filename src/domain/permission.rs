@@ -65,7 +65,6 @@ impl Right {
         }
     }
 
-    #[must_use]
     pub fn judge(self, account: &Account, has: Permission, is_requester: bool) -> Verdict {
         let acts_for_itself = account.kind == AccountKind::Person;
         let enough = has >= self.level || (self.requester_suffices && is_requester && has > Permission::None);

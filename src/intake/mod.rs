@@ -1,1 +1,6 @@
 //! Purpose: …
+
+mod github;
+mod gitlab;
+mod gitlab_payload;
+pub mod translate;

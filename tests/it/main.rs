@@ -1,1 +1,2 @@
 //! Purpose: all integration tests in one binary.
+mod translate;
