@@ -1,1 +1,5 @@
 //! Purpose: all integration tests in one binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod history;
+mod store;
