@@ -1,2 +1,7 @@
 //! Purpose: all integration tests in one binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod core;
+mod history;
+mod store;
 mod translate;

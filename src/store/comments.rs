@@ -1,0 +1,138 @@
+//! Purpose: which comment on the forge belongs to which effect, so that a comment is never posted twice.
+
+use sqlx::{AnyConnection, Row as _};
+
+use super::{Held, Store, StoreError, ThreadLease, leases};
+use crate::domain::{CommentId, Millis};
+
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommentState {
+    /// Nobody has tried to post it. From now on it counts as begun.
+    Fresh,
+    /// A POST may have happened, before a crash say: look for the comment before posting.
+    Begun,
+    Posted {
+        id: CommentId,
+        /// Of the body as it was last written.
+        body_hash: String,
+    },
+    /// Nothing is written: the thread belongs to somebody else now.
+    LeaseLost,
+}
+
+impl Store {
+    /// To be called before a comment is posted.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_begin(
+        &self,
+        lease: &ThreadLease,
+        key: &str,
+        at: Millis,
+    ) -> Result<CommentState, StoreError> {
+        let mut writer = self.writer().await?;
+        let mut transaction = writer.begin().await?;
+        let state = begin(&mut transaction, lease, key, at).await?;
+        transaction.commit().await?;
+        writer.keep();
+        Ok(state)
+    }
+
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_posted(
+        &self,
+        lease: &ThreadLease,
+        key: &str,
+        id: CommentId,
+        body_hash: &str,
+    ) -> Result<Held, StoreError> {
+        let query =
+            sqlx::query("UPDATE comments SET comment_id = $3, body_hash = $4 WHERE thread = $1 AND key = $2")
+                .bind(lease.thread().to_string())
+                .bind(key)
+                .bind(id.0)
+                .bind(body_hash);
+        self.while_held(lease, query).await
+    }
+
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_edited(
+        &self,
+        lease: &ThreadLease,
+        key: &str,
+        body_hash: &str,
+    ) -> Result<Held, StoreError> {
+        let query = sqlx::query("UPDATE comments SET body_hash = $3 WHERE thread = $1 AND key = $2")
+            .bind(lease.thread().to_string())
+            .bind(key)
+            .bind(body_hash);
+        self.while_held(lease, query).await
+    }
+
+    /// Somebody deleted the comment: the next [`Store::comment_begin`] starts afresh.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_forgotten(&self, lease: &ThreadLease, key: &str) -> Result<Held, StoreError> {
+        let query = sqlx::query("DELETE FROM comments WHERE thread = $1 AND key = $2")
+            .bind(lease.thread().to_string())
+            .bind(key);
+        self.while_held(lease, query).await
+    }
+
+    async fn while_held(
+        &self,
+        lease: &ThreadLease,
+        query: sqlx::query::Query<'_, sqlx::Any, sqlx::any::AnyArguments>,
+    ) -> Result<Held, StoreError> {
+        let mut writer = self.writer().await?;
+        let mut transaction = writer.begin().await?;
+        let held = leases::hold(&mut transaction, lease).await?;
+        if held == Held::Yes {
+            query.execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
+        writer.keep();
+        Ok(held)
+    }
+}
+
+async fn begin(
+    connection: &mut AnyConnection,
+    lease: &ThreadLease,
+    key: &str,
+    at: Millis,
+) -> Result<CommentState, StoreError> {
+    if leases::hold(connection, lease).await? == Held::Lost {
+        return Ok(CommentState::LeaseLost);
+    }
+    let thread = lease.thread().to_string();
+    let row = sqlx::query("SELECT comment_id, body_hash FROM comments WHERE thread = $1 AND key = $2")
+        .bind(thread.as_str())
+        .bind(key)
+        .fetch_optional(&mut *connection)
+        .await?;
+    if let Some(row) = row {
+        return state_of(&row);
+    }
+    sqlx::query("INSERT INTO comments (thread, key, begun_at) VALUES ($1, $2, $3)")
+        .bind(thread)
+        .bind(key)
+        .bind(at.0)
+        .execute(connection)
+        .await?;
+    Ok(CommentState::Fresh)
+}
+
+fn state_of(row: &sqlx::any::AnyRow) -> Result<CommentState, StoreError> {
+    let id: Option<i64> = row.try_get("comment_id")?;
+    let body_hash: Option<String> = row.try_get("body_hash")?;
+    Ok(match (id, body_hash) {
+        (Some(id), Some(body_hash)) => CommentState::Posted { id: CommentId(id), body_hash },
+        (Some(_) | None, _) => CommentState::Begun,
+    })
+}

@@ -1,0 +1,245 @@
+//! Purpose: keep the JSONL history files a complete copy of the journal, and lose nothing when one is found damaged.
+//!
+//! A file is completed from the journal after each commit and at start; it is never synced, because it can always be
+//! made again. What does not match the journal is damage (a torn line, NUL bytes after a power cut, an edited line, or
+//! lines the database has lost): those bytes are kept in a file beside it, and the good part is completed.
+//!
+//! Writers exclude one another with a lock on the file, so a second process does no harm.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::Store;
+use super::history_read::{Line, Lines, Tail};
+use super::journal::{PAGE, Row};
+use super::line::check;
+use crate::domain::{ThreadKind, ThreadRef};
+
+#[derive(Debug, Clone)]
+pub struct History {
+    root: PathBuf,
+}
+
+/// What completing a file came to.
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caught {
+    pub written: u64,
+    /// Damage that was found and put aside; somebody should be told.
+    pub damage: Option<Damage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The first line that is not as the journal has it, counted from 1.
+    pub line: u64,
+    pub byte_offset: u64,
+    pub what: String,
+    /// Holds everything from there to the end of the damaged file.
+    pub kept_in: PathBuf,
+}
+
+impl History {
+    #[must_use]
+    pub fn new(data_dir: &Path) -> Self {
+        Self { root: data_dir.join("history") }
+    }
+
+    /// The file of a thread, whether it exists or not.
+    #[must_use]
+    pub fn path(&self, thread: &ThreadRef) -> PathBuf {
+        let kind = match thread.kind {
+            ThreadKind::Issue => "issues",
+            ThreadKind::MergeRequest => "merge_requests",
+        };
+        let forge = thread.project.forge.as_str();
+        self.root.join(forge).join(thread.project.path()).join(kind).join(format!("{}.jsonl", thread.number))
+    }
+
+    /// Adds what the file lacks. Looks only at its end, so it costs what is new and not what is old; damage further up
+    /// is found by [`super::verify`] and mended by [`History::repair`].
+    ///
+    /// # Errors
+    /// When the journal cannot be read or the file not be written; the next call will complete it.
+    pub async fn catch_up(&self, store: &Store, thread: &ThreadRef) -> anyhow::Result<Caught> {
+        let (file, end) = self.open(thread).await?;
+        let page = match end {
+            End::Sound { seq, .. } => store.journal_page(thread, seq - 1, PAGE).await?,
+            End::Empty | End::Damaged => Vec::new(),
+        };
+        match (end, page.as_slice()) {
+            (End::Empty, _) => self.complete(store, thread, file, 0).await,
+            (End::Sound { seq, line }, [first, ..]) if first.line == line => {
+                self.complete(store, thread, file, seq).await
+            }
+            (End::Sound { .. } | End::Damaged, _) => self.mend(store, thread, file).await,
+        }
+    }
+
+    /// Compares the whole file with the journal, and puts aside and writes anew what differs.
+    ///
+    /// # Errors
+    /// When the journal cannot be read or the file not be written.
+    pub async fn repair(&self, store: &Store, thread: &ThreadRef) -> anyhow::Result<Caught> {
+        let (file, _) = self.open(thread).await?;
+        self.mend(store, thread, file).await
+    }
+
+    async fn open(&self, thread: &ThreadRef) -> anyhow::Result<(File, End)> {
+        let path = self.path(thread);
+        blocking(path, open_locked).await
+    }
+
+    async fn complete(
+        &self,
+        store: &Store,
+        thread: &ThreadRef,
+        mut file: File,
+        mut seq: i64,
+    ) -> anyhow::Result<Caught> {
+        let mut written = 0;
+        loop {
+            let page = store.journal_page(thread, seq, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(Caught { written, damage: None }) };
+            seq = last.seq;
+            written += page.len() as u64;
+            file = blocking(self.path(thread), move |_| write_lines(file, &page)).await?;
+        }
+    }
+
+    async fn mend(&self, store: &Store, thread: &ThreadRef, file: File) -> anyhow::Result<Caught> {
+        let path = self.path(thread);
+        let mut sound = Sound::begin(&path)?;
+        while sound.mismatch.is_none() {
+            let page = store.journal_page(thread, sound.seq, PAGE).await?;
+            let at_end = page.is_empty();
+            sound = blocking(path.clone(), move |_| sound.compare(&page)).await?;
+            if at_end {
+                break;
+            }
+        }
+        let seq = sound.seq;
+        let (file, damage) = blocking(path, move |path| put_aside(path, file, sound)).await?;
+        let caught = self.complete(store, thread, file, seq).await?;
+        Ok(Caught { damage, ..caught })
+    }
+}
+
+/// Files are slow enough to hold up other work, so they are dealt with on a thread for that.
+async fn blocking<T: Send + 'static>(
+    path: PathBuf,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
+    let context = format!("cannot write the history {}", path.display());
+    tokio::task::spawn_blocking(move || work(&path)).await?.context(context)
+}
+
+/// How a file ends.
+enum End {
+    Empty,
+    Sound { seq: i64, line: String },
+    Damaged,
+}
+
+fn open_locked(path: &Path) -> io::Result<(File, End)> {
+    if let Some(dir) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    }
+    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    file.lock()?;
+    let end = end_of(&mut file)?;
+    Ok((file, end))
+}
+
+fn end_of(file: &mut File) -> io::Result<End> {
+    if file.metadata()?.len() == 0 {
+        return Ok(End::Empty);
+    }
+    let tail = Tail::read(file, 1)?;
+    let end = tail.last_line().and_then(|line| {
+        let checked = check(line).ok()?;
+        Some(End::Sound { seq: checked.seq, line: std::str::from_utf8(line).ok()?.to_owned() })
+    });
+    Ok(end.unwrap_or(End::Damaged))
+}
+
+/// One write for all lines: a crash tears at most the last of them, and that is found.
+fn write_lines(mut file: File, rows: &[Row]) -> io::Result<File> {
+    let mut text = String::with_capacity(rows.iter().map(|row| row.line.len() + 1).sum());
+    for row in rows {
+        text.push_str(&row.line);
+        text.push('\n');
+    }
+    file.write_all(text.as_bytes())?;
+    Ok(file)
+}
+
+/// How far the file is as the journal has it.
+struct Sound {
+    lines: Lines,
+    seq: i64,
+    count: u64,
+    /// Where the first line begins that differs, and how it differs.
+    mismatch: Option<(u64, String)>,
+}
+
+impl Sound {
+    fn begin(path: &Path) -> io::Result<Self> {
+        Ok(Self { lines: Lines::new(File::open(path)?), seq: 0, count: 0, mismatch: None })
+    }
+
+    /// Compares the next lines with the next rows. No rows left means that any further line is one too many.
+    fn compare(mut self, rows: &[Row]) -> io::Result<Self> {
+        let mut rows = rows.iter().peekable();
+        let nothing_left = rows.peek().is_none();
+        while nothing_left || rows.peek().is_some() {
+            let what = match (self.lines.next()?, rows.next()) {
+                (None, _) => return Ok(self),
+                (Some(Line::Whole(line)), Some(row)) if line == row.line.as_bytes() => {
+                    self.seq = row.seq;
+                    self.count += 1;
+                    continue;
+                }
+                (Some(Line::Torn), _) => "is torn: it has no end".to_owned(),
+                (Some(Line::Whole(_)), None) => "is not in the journal of the database".to_owned(),
+                (Some(Line::Whole(line)), Some(_)) => check(&line)
+                    .err()
+                    .unwrap_or_else(|| "is not as the journal of the database has it".to_owned()),
+            };
+            self.mismatch = Some((self.lines.line_start, what));
+            return Ok(self);
+        }
+        Ok(self)
+    }
+}
+
+/// Keeps the damaged part in a file of its own, safely on disk, before it is cut off.
+fn put_aside(path: &Path, mut file: File, sound: Sound) -> io::Result<(File, Option<Damage>)> {
+    let Some((byte_offset, what)) = sound.mismatch else { return Ok((file, None)) };
+    let (mut kept, kept_in) = side_file(path, sound.seq + 1)?;
+    file.seek(SeekFrom::Start(byte_offset))?;
+    io::copy(&mut file, &mut kept)?;
+    kept.sync_all()?;
+    file.set_len(byte_offset)?;
+    Ok((file, Some(Damage { line: sound.count + 1, byte_offset, what, kept_in })))
+}
+
+/// `12.jsonl.damaged-7`; when that exists, `12.jsonl.damaged-7.2` and so on: evidence is never written over.
+fn side_file(path: &Path, seq: i64) -> io::Result<(File, PathBuf)> {
+    let mut copy = 1;
+    loop {
+        let suffix = if copy == 1 { format!(".damaged-{seq}") } else { format!(".damaged-{seq}.{copy}") };
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let side = PathBuf::from(name);
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&side) {
+            Ok(file) => return Ok((file, side)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => copy += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Purpose: the inbox: a verified delivery is stored once under its key, waits for its thread, and is remembered.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sqlx::{AnyConnection, Row as _};
+
+use super::{Store, StoreError, ThreadLease};
+use crate::domain::{ForgeKind, Millis, ThreadRef};
+
+#[derive(Debug, Clone)]
+pub struct NewDelivery {
+    /// Unique over all forges, like `github:<guid>`.
+    pub key: String,
+    pub thread: Option<ThreadRef>,
+    pub forge: ForgeKind,
+    pub event: String,
+    pub body: Bytes,
+    pub received_at: Millis,
+    /// Why nobody can make sense of it. Such a delivery is kept for people to look at and never claimed.
+    pub unreadable: Option<String>,
+}
+
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// It is on disk now.
+    New,
+    /// It was on disk before; nothing changed.
+    Seen,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub key: String,
+    pub forge: ForgeKind,
+    pub event: String,
+    pub body: Vec<u8>,
+    pub received_at: Millis,
+}
+
+/// One turn takes no more than this, so that a flood cannot fill the memory.
+const PENDING_AT_ONCE: i64 = 100;
+const FORGET_AT_ONCE: i64 = 1_000;
+/// Above this, packing takes long enough to hold up other requests.
+const LARGE_BODY: usize = 256 * 1024;
+
+impl Store {
+    /// Returns when the delivery is on disk. Deliveries that come in together share one commit.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it could not be stored; then it is not stored.
+    pub async fn put(&self, delivery: NewDelivery) -> Result<Put, StoreError> {
+        let parcel = Parcel::pack(delivery).await?;
+        self.put_parcel(Arc::new(parcel)).await
+    }
+
+    /// The deliveries that wait for the leased thread, oldest first, at most 100.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn pending(&self, lease: &ThreadLease) -> Result<Vec<Delivery>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT key, forge, event, body, received_at FROM deliveries \
+             WHERE thread = $1 AND state = 'pending' ORDER BY arrival LIMIT $2",
+        )
+        .bind(lease.thread().to_string())
+        .bind(PENDING_AT_ONCE)
+        .fetch_all(&self.shared.readers)
+        .await?;
+        rows.iter().map(delivery_of).collect()
+    }
+
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn has_pending(&self, thread: &ThreadRef) -> Result<bool, StoreError> {
+        let mut reader = self.shared.readers.acquire().await?;
+        Ok(is_pending(&mut reader, &thread.to_string()).await?)
+    }
+
+    /// Forgets deliveries that were done before `older_than`; a redelivery of one would count as new.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn forget_deliveries(&self, older_than: Millis) -> Result<u64, StoreError> {
+        let mut forgotten = 0;
+        loop {
+            // The writer is given back after each round: a delivery must not wait for a big clean-up.
+            let mut writer = self.writer().await?;
+            let round = sqlx::query(
+                "DELETE FROM deliveries WHERE key IN \
+                 (SELECT key FROM deliveries WHERE state = 'done' AND done_at < $1 LIMIT $2)",
+            )
+            .bind(older_than.0)
+            .bind(FORGET_AT_ONCE)
+            .execute(&mut writer.connection)
+            .await?
+            .rows_affected();
+            writer.keep();
+            forgotten += round;
+            if round == 0 {
+                return Ok(forgotten);
+            }
+        }
+    }
+}
+
+pub(super) async fn is_pending(connection: &mut AnyConnection, thread: &str) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT 1")
+        .bind(thread)
+        .fetch_optional(connection)
+        .await?;
+    Ok(row.is_some())
+}
+
+/// Marks deliveries of the thread as done and drops their bodies: only the key is needed from here on.
+pub(super) async fn consume(
+    connection: &mut AnyConnection,
+    thread: &str,
+    keys: &[String],
+    at: Millis,
+) -> Result<(), StoreError> {
+    for key in keys {
+        let done = sqlx::query(
+            "UPDATE deliveries SET state = 'done', done_at = $1, body = NULL \
+             WHERE key = $2 AND thread = $3 AND state = 'pending'",
+        )
+        .bind(at.0)
+        .bind(key.as_str())
+        .bind(thread)
+        .execute(&mut *connection)
+        .await?;
+        if done.rows_affected() != 1 {
+            return Err(StoreError::Broken(format!("delivery {key} does not wait for thread {thread}")));
+        }
+    }
+    Ok(())
+}
+
+fn delivery_of(row: &sqlx::any::AnyRow) -> Result<Delivery, StoreError> {
+    let key: String = row.try_get("key")?;
+    let forge: &str = row.try_get("forge")?;
+    let body: &[u8] = row.try_get("body")?;
+    let body = lz4_flex::decompress_size_prepended(body)
+        .map_err(|error| StoreError::Broken(format!("the body of delivery {key} is damaged: {error}")))?;
+    let forge = match forge {
+        "github" => ForgeKind::Github,
+        "gitlab" => ForgeKind::Gitlab,
+        "local" => ForgeKind::Local,
+        other => return Err(StoreError::Broken(format!("delivery {key} is of an unknown forge `{other}`"))),
+    };
+    Ok(Delivery {
+        key,
+        forge,
+        event: row.try_get("event")?,
+        body,
+        received_at: Millis(row.try_get("received_at")?),
+    })
+}
+
+/// A delivery as it is written: compressed, because the number of bytes that are synced decides the speed.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    pub(super) key: String,
+    pub(super) thread: Option<String>,
+    pub(super) forge: &'static str,
+    pub(super) event: String,
+    pub(super) state: &'static str,
+    pub(super) reason: Option<String>,
+    pub(super) body: Vec<u8>,
+    pub(super) received_at: i64,
+}
+
+impl Parcel {
+    async fn pack(delivery: NewDelivery) -> Result<Self, StoreError> {
+        let state =
+            if delivery.unreadable.is_some() || delivery.thread.is_none() { "unreadable" } else { "pending" };
+        Ok(Self {
+            key: delivery.key,
+            thread: delivery.thread.map(|thread| thread.to_string()),
+            forge: delivery.forge.as_str(),
+            event: delivery.event,
+            state,
+            reason: delivery.unreadable,
+            body: compress(delivery.body).await?,
+            received_at: delivery.received_at.0,
+        })
+    }
+}
+
+async fn compress(body: Bytes) -> Result<Vec<u8>, StoreError> {
+    if body.len() <= LARGE_BODY {
+        return Ok(lz4_flex::compress_prepend_size(&body));
+    }
+    tokio::task::spawn_blocking(move || lz4_flex::compress_prepend_size(&body))
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("the body could not be packed: {error}")))
+}

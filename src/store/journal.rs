@@ -1,0 +1,207 @@
+//! Purpose: the journal: facts in order, written with what they consumed and what they wait for, or not at all.
+
+use serde_json::Value;
+use sqlx::{AnyConnection, Row as _};
+
+use super::line::{NO_HASH, Place, compose, hash_of};
+use super::{Held, Store, StoreError, ThreadLease, inbox, leases};
+use crate::domain::{Millis, ThreadRef};
+
+/// A fact as it is stored. `line` is the whole line of the history and holds everything else, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub seq: i64,
+    pub at: Millis,
+    pub run: Option<String>,
+    pub kind: String,
+    pub line: String,
+}
+
+/// What one turn of the engine leaves behind.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    pub at: Millis,
+    pub facts: Vec<NewFact>,
+    /// Keys of the deliveries that these facts came from.
+    pub consumed: Vec<String>,
+    /// Replaces the thread's timers; `None` leaves them as they are.
+    pub timers: Option<Vec<(String, Millis)>>,
+    pub pending: Pending,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewFact {
+    pub run: Option<String>,
+    /// An object with a `type`. The names of the line's own frame (`v, seq, at, run, thread, prev, hash`) are taken.
+    pub json: Value,
+}
+
+/// Whether a turn may be written while deliveries wait that it does not consume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pending {
+    Allowed,
+    /// For the beginning of an action: a stop that has been received must be heard first.
+    Forbidden,
+}
+
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Appended {
+    /// Everything is written; these are the new rows.
+    Done(Vec<Row>),
+    /// Nothing is written: the thread belongs to somebody else now.
+    LeaseLost,
+    /// Nothing is written: deliveries wait, and the turn forbids that.
+    NotWhilePending,
+}
+
+/// How many rows are read at once where a whole journal is gone through.
+pub(super) const PAGE: i64 = 500;
+
+impl Store {
+    /// Writes a turn in one transaction.
+    ///
+    /// # Errors
+    /// When the database cannot be written, or the turn itself is wrong; then nothing of it is written.
+    pub async fn append(&self, lease: &ThreadLease, turn: Turn) -> Result<Appended, StoreError> {
+        let mut writer = self.writer().await?;
+        let mut transaction = writer.begin().await?;
+        let appended = write_turn(&mut transaction, lease, &turn).await?;
+        match &appended {
+            Appended::Done(_) => transaction.commit().await?,
+            Appended::LeaseLost | Appended::NotWhilePending => transaction.rollback().await?,
+        }
+        writer.keep();
+        Ok(appended)
+    }
+
+    /// All facts of the thread, oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn journal(&self, thread: &ThreadRef) -> Result<Vec<Row>, StoreError> {
+        self.journal_page(thread, 0, i64::MAX).await
+    }
+
+    /// At most `limit` facts that come after `seq`.
+    pub(super) async fn journal_page(
+        &self,
+        thread: &ThreadRef,
+        seq: i64,
+        limit: i64,
+    ) -> Result<Vec<Row>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT seq, at, run, kind, line FROM journal WHERE thread = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+        )
+        .bind(thread.to_string())
+        .bind(seq)
+        .bind(limit)
+        .fetch_all(&self.shared.readers)
+        .await?;
+        rows.iter().map(row_of).collect()
+    }
+
+    /// What the thread waits for, earliest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn timers(&self, thread: &ThreadRef) -> Result<Vec<(String, Millis)>, StoreError> {
+        let rows = sqlx::query("SELECT key, at FROM timers WHERE thread = $1 ORDER BY at, key")
+            .bind(thread.to_string())
+            .fetch_all(&self.shared.readers)
+            .await?;
+        rows.iter().map(|row| Ok((row.try_get("key")?, Millis(row.try_get("at")?)))).collect()
+    }
+}
+
+async fn write_turn(
+    connection: &mut AnyConnection,
+    lease: &ThreadLease,
+    turn: &Turn,
+) -> Result<Appended, StoreError> {
+    let thread = lease.thread().to_string();
+    if leases::hold(connection, lease).await? == Held::Lost {
+        return Ok(Appended::LeaseLost);
+    }
+    inbox::consume(connection, &thread, &turn.consumed, turn.at).await?;
+    if turn.pending == Pending::Forbidden && inbox::is_pending(connection, &thread).await? {
+        return Ok(Appended::NotWhilePending);
+    }
+    if let Some(timers) = &turn.timers {
+        replace_timers(connection, &thread, timers).await?;
+    }
+    Ok(Appended::Done(add_facts(connection, lease.thread(), turn).await?))
+}
+
+async fn add_facts(
+    connection: &mut AnyConnection,
+    thread: &ThreadRef,
+    turn: &Turn,
+) -> Result<Vec<Row>, StoreError> {
+    let (mut seq, mut prev) = head(connection, thread).await?;
+    let mut rows = Vec::with_capacity(turn.facts.len());
+    for fact in &turn.facts {
+        seq += 1;
+        let place = Place { seq, at: turn.at, run: fact.run.as_deref(), thread, prev: &prev };
+        let (line, kind) = compose(&place, &fact.json).map_err(StoreError::Broken)?;
+        prev = hash_of(&line).unwrap_or(NO_HASH).to_owned();
+        let row = Row { seq, at: turn.at, run: fact.run.clone(), kind, line };
+        add_row(connection, thread, &row).await?;
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The number and hash of the thread's newest line.
+async fn head(connection: &mut AnyConnection, thread: &ThreadRef) -> Result<(i64, String), StoreError> {
+    let row = sqlx::query("SELECT seq, line FROM journal WHERE thread = $1 ORDER BY seq DESC LIMIT 1")
+        .bind(thread.to_string())
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else { return Ok((0, NO_HASH.to_owned())) };
+    let line: &str = row.try_get("line")?;
+    let hash = hash_of(line).ok_or_else(|| {
+        StoreError::Broken(format!("the newest line in the journal of {thread} has no hash"))
+    })?;
+    Ok((row.try_get("seq")?, hash.to_owned()))
+}
+
+async fn add_row(connection: &mut AnyConnection, thread: &ThreadRef, row: &Row) -> Result<(), sqlx::Error> {
+    sqlx::query("INSERT INTO journal (thread, seq, at, run, kind, line) VALUES ($1, $2, $3, $4, $5, $6)")
+        .bind(thread.to_string())
+        .bind(row.seq)
+        .bind(row.at.0)
+        .bind(row.run.as_deref())
+        .bind(row.kind.as_str())
+        .bind(row.line.as_str())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn replace_timers(
+    connection: &mut AnyConnection,
+    thread: &str,
+    timers: &[(String, Millis)],
+) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM timers WHERE thread = $1").bind(thread).execute(&mut *connection).await?;
+    for (key, at) in timers {
+        sqlx::query("INSERT INTO timers (thread, key, at) VALUES ($1, $2, $3)")
+            .bind(thread)
+            .bind(key.as_str())
+            .bind(at.0)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+fn row_of(row: &sqlx::any::AnyRow) -> Result<Row, StoreError> {
+    Ok(Row {
+        seq: row.try_get("seq")?,
+        at: Millis(row.try_get("at")?),
+        run: row.try_get("run")?,
+        kind: row.try_get("kind")?,
+        line: row.try_get("line")?,
+    })
+}

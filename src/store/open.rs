@@ -1,0 +1,147 @@
+//! Purpose: open the database, bring its tables up to date, and hand out its one writing connection.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, SqlSafeStr, Transaction};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::StoreError;
+use super::batch::Inbox;
+use super::location::Location;
+
+#[derive(Clone)]
+pub struct Store {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    location: Location,
+    connect: AnyConnectOptions,
+    writer: Mutex<Option<AnyConnection>>,
+    pub(super) readers: AnyPool,
+    pub(super) inbox: Inbox,
+}
+
+/// Readers only wait for the disk; more of them than this would wait in line there anyway.
+const READERS: u32 = 4;
+
+impl Store {
+    /// # Errors
+    /// When the URL is not one we know, or the database cannot be opened or brought up to date.
+    pub async fn open(url: &str) -> anyhow::Result<Self> {
+        sqlx::any::install_default_drivers();
+        let location = Location::parse(url)?.prepare()?;
+        let file = sqlx::sqlite::SqliteConnectOptions::new().filename(&location.path).to_url_lossy();
+        let connect = AnyConnectOptions::from_url(&file)?.disable_statement_logging();
+        let readers = readers(&location, connect.clone());
+        let shared = Shared { location, connect, writer: Mutex::new(None), readers, inbox: Inbox::default() };
+        let store = Self { shared: Arc::new(shared) };
+        store
+            .migrate()
+            .await
+            .with_context(|| format!("cannot use the database {}", store.shared.location.path.display()))?;
+        Ok(store)
+    }
+
+    /// Whether a delivery could be stored now, as far as that can be known without storing one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] with the cause, when not.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        let mut writer = self.writer().await?;
+        writer.begin().await?.rollback().await?;
+        writer.keep();
+        Ok(())
+    }
+
+    /// Waits for what is being written and closes the files.
+    pub async fn close(&self) {
+        let writer = self.shared.writer.lock().await.take();
+        if let Some(connection) = writer
+            && let Err(error) = connection.close().await
+        {
+            tracing::warn!(%error, "the database did not close cleanly; the next start will tidy up");
+        }
+        self.shared.readers.close().await;
+    }
+
+    pub(super) async fn writer(&self) -> Result<Writer<'_>, StoreError> {
+        let mut slot = self.shared.writer.lock().await;
+        let connection = match slot.take() {
+            Some(connection) => connection,
+            None => self.connect_writer().await?,
+        };
+        Ok(Writer { slot, connection })
+    }
+
+    async fn connect_writer(&self) -> Result<AnyConnection, sqlx::Error> {
+        let mut connection = self.shared.connect.connect().await?;
+        sqlx::raw_sql(AssertSqlSafe(writer_settings(&self.shared.location))).execute(&mut connection).await?;
+        Ok(connection)
+    }
+
+    async fn migrate(&self) -> anyhow::Result<()> {
+        let mut writer = self.writer().await?;
+        let migrated = migrations().run(&mut writer.connection).await;
+        if let Err(MigrateError::VersionMissing(_)) = migrated {
+            bail!("it was written by a newer version of Planwright; run that one, or a newer one");
+        }
+        migrated?;
+        writer.keep();
+        Ok(())
+    }
+}
+
+/// The writing connection, for as long as one write takes. Dropped without [`Writer::keep`], the connection is closed
+/// and what it had begun is undone; that is right after any error and whenever the caller is cancelled.
+pub(super) struct Writer<'s> {
+    slot: MutexGuard<'s, Option<AnyConnection>>,
+    pub(super) connection: AnyConnection,
+}
+
+impl Writer<'_> {
+    /// Takes SQLite's write lock at once, so that a transaction cannot fail half-way for want of it.
+    pub(super) async fn begin(&mut self) -> Result<Transaction<'_, sqlx::Any>, sqlx::Error> {
+        self.connection.begin_with("BEGIN IMMEDIATE").await
+    }
+
+    pub(super) fn keep(mut self) {
+        *self.slot = Some(self.connection);
+    }
+}
+
+/// `synchronous = FULL` is what makes a commit reach the disk in WAL mode; the default there does not.
+fn writer_settings(location: &Location) -> String {
+    let cap = location.max_page_count.map(|pages| format!("PRAGMA max_page_count = {pages};"));
+    format!(
+        "PRAGMA busy_timeout = {};\
+         PRAGMA journal_mode = WAL;\
+         PRAGMA synchronous = FULL;\
+         PRAGMA journal_size_limit = 67108864;{}",
+        location.busy_timeout_ms,
+        cap.unwrap_or_default()
+    )
+}
+
+fn readers(location: &Location, connect: AnyConnectOptions) -> AnyPool {
+    let settings = format!("PRAGMA busy_timeout = {}; PRAGMA query_only = ON;", location.busy_timeout_ms);
+    AnyPoolOptions::new()
+        .max_connections(READERS)
+        .test_before_acquire(false)
+        .after_connect(move |connection, _| {
+            let settings = settings.clone();
+            Box::pin(async move {
+                sqlx::raw_sql(AssertSqlSafe(settings)).execute(connection).await?;
+                Ok(())
+            })
+        })
+        .connect_lazy_with(connect)
+}
+
+fn migrations() -> Migrator {
+    let init = include_str!("migrations/0001_init.sql").into_sql_str();
+    Migrator::with_migrations(vec![Migration::new(1, "init".into(), MigrationType::Simple, init, false)])
+}

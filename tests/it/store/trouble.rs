@@ -1,0 +1,158 @@
+//! Purpose: a locked, full or read-only database refuses with a sentence, loses nothing, and works again by itself.
+
+use std::path::Path;
+use std::process::Command;
+
+use futures_util::future::join_all;
+use planwright::store::{NewDelivery, Put, Store, StoreError};
+use sqlx::{Connection, SqliteConnection};
+use tempfile::TempDir;
+
+use super::{Fixture, LEASE_MS, NOW, delivery, put, turn, url};
+
+const NAME: &str = "github:acme/web#1";
+
+fn noise(bytes: usize) -> bytes::Bytes {
+    // Bytes that do not compress: what lz4 could shrink would not fill a disk.
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    (0..bytes).map(|_| next()).collect()
+}
+
+fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
+    match result {
+        Err(StoreError::Unavailable(why)) => why,
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_database_refuses_all_and_recovers() {
+    let at = Fixture::with_options("?busy_timeout_ms=50").await;
+    let file = at.dir.path().join("data/planwright.db");
+    let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
+    sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
+    let keys: Vec<String> = (0..10).map(|n| format!("github:{n}")).collect();
+    let answers = join_all(keys.iter().map(|key| at.store.put(delivery(key, NAME)))).await;
+    for answer in answers {
+        assert!(refusal(answer).contains("locked"));
+    }
+    assert!(refusal(at.store.claim("me", NOW, LEASE_MS).await).contains("locked"));
+    assert!(refusal(at.store.ready().await).contains("locked"));
+    sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+    at.store.ready().await.unwrap();
+    for key in &keys {
+        assert_eq!(put(&at.store, key, NAME).await, Put::New, "a refused delivery was stored after all");
+    }
+}
+
+#[tokio::test]
+async fn a_full_database_refuses_and_recovers_when_space_is_free() {
+    let at = Fixture::with_options("?max_page_count=64").await;
+    let mut stored = Vec::new();
+    let why = loop {
+        let key = format!("github:{}", stored.len());
+        let mut d = delivery(&key, NAME);
+        d.body = noise(20_000);
+        match at.store.put(d).await {
+            Ok(answer) => assert_eq!(answer, Put::New),
+            refused => break refusal(refused),
+        }
+        stored.push(key);
+        assert!(stored.len() < 1_000, "it never became full");
+    };
+    assert!(why.contains("full"), "{why}");
+    let lease = at.store.claim("me", NOW, LEASE_MS).await.unwrap().unwrap();
+    assert_eq!(at.store.pending(&lease).await.unwrap().len(), stored.len(), "what was acknowledged is there");
+    let mut done = turn(&[]);
+    done.consumed = stored.clone();
+    let _ = at.store.append(&lease, done).await.unwrap();
+    let mut again = delivery("github:again", NAME);
+    again.body = noise(20_000);
+    assert_eq!(at.store.put(again).await.unwrap(), Put::New);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_row_too_large_does_not_cost_the_others_their_place() {
+    let at = Fixture::with_options("?max_page_count=128").await;
+    let rows = (0..20).map(|n| {
+        let mut d = delivery(&format!("github:{n}"), NAME);
+        if n == 7 {
+            d.body = noise(2_000_000);
+        }
+        at.store.put(d)
+    });
+    let answers = join_all(rows).await;
+    for (n, answer) in answers.into_iter().enumerate() {
+        if n == 7 {
+            assert!(refusal(answer).contains("full"));
+        } else {
+            assert_eq!(answer.unwrap(), Put::New, "row {n}");
+        }
+    }
+}
+
+/// A small file system of its own. Needs the right to mount; without it the test says so and ends.
+struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    fn new() -> Option<Self> {
+        let dir = TempDir::new().unwrap();
+        mount(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], dir.path()).then_some(Self(dir))
+    }
+
+    fn fill(&self) {
+        let path = self.0.path().join("fill");
+        let _ = std::fs::write(&path, vec![1; 4 << 20]);
+        assert!(path.metadata().unwrap().len() > 0);
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").args(["--lazy"]).arg(self.0.path()).status();
+    }
+}
+
+fn mount(arguments: &[&str], at: &Path) -> bool {
+    Command::new("mount").args(arguments).arg(at).output().is_ok_and(|done| done.status.success())
+}
+
+#[tokio::test]
+async fn a_disk_that_is_full_or_read_only_refuses_and_recovers() {
+    let Some(disk) = SmallDisk::new() else {
+        eprintln!("skipped: mounting a file system is not allowed here");
+        return;
+    };
+    let store = Store::open(&url(&disk.0, "")).await.unwrap();
+    assert_eq!(put(&store, "github:first", NAME).await, Put::New);
+
+    disk.fill();
+    let why = refusal(store.put(large("github:full")).await);
+    assert!(why.contains("full") || why.contains("disk"), "{why}");
+    std::fs::remove_file(disk.0.path().join("fill")).unwrap();
+
+    // Only possible while nobody writes: the refused writer is closed, though not at the very instant.
+    while !mount(&["-o", "remount,ro"], disk.0.path()) {
+        tokio::task::yield_now().await;
+    }
+    let why = refusal(store.put(delivery("github:read-only", NAME)).await);
+    assert!(why.contains("read-only") || why.contains("cannot be opened"), "{why}");
+    assert!(refusal(store.ready().await).len() > 10);
+    assert!(mount(&["-o", "remount,rw"], disk.0.path()));
+    for key in ["github:full", "github:read-only"] {
+        assert_eq!(store.put(large(key)).await.unwrap(), Put::New);
+    }
+    assert_eq!(put(&store, "github:first", NAME).await, Put::Seen);
+    store.close().await;
+}
+
+/// More than the log can have reserved beforehand.
+fn large(key: &str) -> NewDelivery {
+    let mut delivery = delivery(key, NAME);
+    delivery.body = noise(300_000);
+    delivery
+}
