@@ -1,1 +1,283 @@
-//! Purpose: …
+//! Purpose: the forges: where threads live, comments are written and rights are looked up.
+//!
+//! [`Forge`] is a closed set: GitHub, GitLab and the local forge, which is also the fake of the engine's tests. Each
+//! translates its own language into the neutral words of [`crate::domain`] in its own `shapes.rs`; nothing outside this
+//! room sees a forge's JSON.
+//!
+//! Reads and repeatable writes are retried here (see [`retry`]). Creating a comment is sent exactly once: after
+//! [`ForgeError::Unclear`] the caller looks for its marker with [`Forge::find_comments`] before it tries again.
+
+mod error;
+pub mod github;
+pub mod gitlab;
+mod http;
+pub mod local;
+pub mod retry;
+
+pub use error::ForgeError;
+pub use github::{Github, GithubAuth, GithubSettings};
+pub use gitlab::{Gitlab, GitlabSettings};
+pub use local::{Local, LocalSettings, World};
+pub use retry::Patience;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Account, AccountId, Comment, CommentId, ForgeKind, Permission, Project, Thread, ThreadRef,
+};
+
+/// The longest file that is read from a repository; settings are a page, not a book.
+pub const FILE_CAP: usize = 256 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reaction {
+    Eyes,
+    Rocket,
+    Confused,
+}
+
+impl Reaction {
+    /// GitHub and GitLab happen to use the same three names.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Eyes => "eyes",
+            Self::Rocket => "rocket",
+            Self::Confused => "confused",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub enum Forge {
+    Github(Github),
+    Gitlab(Gitlab),
+    Local(Local),
+}
+
+/// One short `match` per method; the error says what we were doing.
+macro_rules! on_each {
+    ($self:ident, $doing:expr, $method:ident($($argument:expr),*)) => {
+        match $self {
+            Self::Github(forge) => forge.$method($($argument),*).await,
+            Self::Gitlab(forge) => forge.$method($($argument),*).await,
+            Self::Local(forge) => forge.$method($($argument),*),
+        }
+        .map_err(|error| error.while_doing($doing))
+    };
+}
+
+impl Forge {
+    #[must_use]
+    pub fn kind(&self) -> ForgeKind {
+        match self {
+            Self::Github(_) => ForgeKind::Github,
+            Self::Gitlab(_) => ForgeKind::Gitlab,
+            Self::Local(_) => ForgeKind::Local,
+        }
+    }
+
+    /// The bot's own account, asked once and remembered.
+    ///
+    /// # Errors
+    /// When the credentials are refused or the forge cannot be reached.
+    pub async fn me(&self) -> Result<Account, ForgeError> {
+        on_each!(self, "look up our own account", me())
+    }
+
+    /// # Errors
+    /// `NotFound` also stands for a thread that we may not see.
+    pub async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
+        on_each!(self, format_args!("read {t}"), thread(t))
+    }
+
+    /// Every comment of the thread, oldest first, without what the forge itself notes down.
+    ///
+    /// # Errors
+    /// As [`Self::thread`].
+    pub async fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        on_each!(self, format_args!("read the comments of {t}"), comments(t))
+    }
+
+    /// Sent once and never repeated.
+    ///
+    /// # Errors
+    /// `Unclear` when the comment may have been written all the same.
+    pub async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
+        on_each!(self, format_args!("comment on {t}"), create_comment(t, body))
+            .map_err(ForgeError::into_unclear)
+    }
+
+    /// # Errors
+    /// `NotFound` when somebody deleted the comment.
+    pub async fn edit_comment(&self, t: &ThreadRef, id: CommentId, body: &str) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("edit comment {} of {t}", id.0), edit_comment(t, id, body))
+    }
+
+    /// The comments by `author` that contain `marker`, oldest first. Others may copy a marker, so both are compared.
+    ///
+    /// # Errors
+    /// As [`Self::comments`].
+    pub async fn find_comments(
+        &self,
+        t: &ThreadRef,
+        marker: &str,
+        author: AccountId,
+    ) -> Result<Vec<CommentId>, ForgeError> {
+        let comments = self.comments(t).await?;
+        let ours = comments.iter().filter(|c| c.author.id == author && c.body.contains(marker));
+        Ok(ours.map(|c| c.id).collect())
+    }
+
+    /// A comment that is gone already counts as deleted.
+    ///
+    /// # Errors
+    /// When the forge refuses.
+    pub async fn delete_comment(&self, t: &ThreadRef, id: CommentId) -> Result<(), ForgeError> {
+        let deleted = on_each!(self, format_args!("delete comment {} of {t}", id.0), delete_comment(t, id));
+        missing_is_fine(deleted)
+    }
+
+    /// Reacts to a comment, or with `None` to the thread itself. Reacting twice is reacting once.
+    ///
+    /// # Errors
+    /// When the thread or comment is gone.
+    pub async fn react(&self, t: &ThreadRef, on: Option<CommentId>, r: Reaction) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("react on {t}"), react(t, on, r))
+    }
+
+    /// Takes our own reaction away; a missing one is fine.
+    ///
+    /// # Errors
+    /// When the forge refuses.
+    pub async fn unreact(&self, t: &ThreadRef, on: Option<CommentId>, r: Reaction) -> Result<(), ForgeError> {
+        missing_is_fine(on_each!(self, format_args!("take a reaction back on {t}"), unreact(t, on, r)))
+    }
+
+    /// # Errors
+    /// `Invalid` when the forge does not let this account be assigned.
+    pub async fn assign(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("assign {} to {t}", who.login), assign(t, who))
+    }
+
+    /// # Errors
+    /// When the forge refuses.
+    pub async fn unassign(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("unassign {} from {t}", who.login), unassign(t, who))
+    }
+
+    /// # Errors
+    /// When the forge refuses.
+    pub async fn add_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("label {t} with `{label}`"), add_label(t, label))
+    }
+
+    /// # Errors
+    /// When the forge refuses.
+    pub async fn remove_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
+        missing_is_fine(on_each!(self, format_args!("take `{label}` off {t}"), remove_label(t, label)))
+    }
+
+    /// What an account may do, looked up now.
+    ///
+    /// # Errors
+    /// When it cannot be looked up; the caller must then refuse.
+    pub async fn permission(&self, p: &Project, who: &Account) -> Result<Permission, ForgeError> {
+        on_each!(self, format_args!("look up what {} may do in {p}", who.login), permission(p, who))
+    }
+
+    /// A file of the default branch; `None` when the project has no such file.
+    ///
+    /// # Errors
+    /// `Invalid` when it is no text or longer than [`FILE_CAP`].
+    pub async fn read_file(&self, p: &Project, path: &str) -> Result<Option<String>, ForgeError> {
+        on_each!(self, format_args!("read `{path}` of {p}"), read_file(p, path))
+    }
+
+    /// Open threads that are assigned to the bot or carry the label.
+    ///
+    /// # Errors
+    /// When any page could not be read; half a list would look like threads that were let go.
+    pub async fn waiting_threads(&self, label: Option<&str>) -> Result<Vec<ThreadRef>, ForgeError> {
+        on_each!(self, "list the threads that wait for us", waiting_threads(label))
+    }
+
+    /// Who assigned the bot last.
+    ///
+    /// # Errors
+    /// As [`Self::thread`].
+    pub async fn who_assigned(&self, t: &ThreadRef) -> Result<Option<Account>, ForgeError> {
+        on_each!(self, format_args!("find out who assigned us to {t}"), who_assigned(t))
+    }
+
+    /// Who set the label last.
+    ///
+    /// # Errors
+    /// As [`Self::thread`].
+    pub async fn who_labelled(&self, t: &ThreadRef, label: &str) -> Result<Option<Account>, ForgeError> {
+        on_each!(self, format_args!("find out who labelled {t}"), who_labelled(t, label))
+    }
+
+    /// What the bot itself may do there.
+    ///
+    /// # Errors
+    /// `NotFound` when the bot cannot see the project.
+    pub async fn check_access(&self, p: &Project) -> Result<Permission, ForgeError> {
+        on_each!(self, format_args!("look up what we may do in {p}"), check_access(p))
+    }
+}
+
+fn missing_is_fine(result: Result<(), ForgeError>) -> Result<(), ForgeError> {
+    match result {
+        Err(ForgeError::NotFound(_)) => Ok(()),
+        other => other,
+    }
+}
+
+/// The text of a file as a forge sends it, held to [`FILE_CAP`].
+fn text_of_file(bytes: Vec<u8>) -> Result<String, ForgeError> {
+    if bytes.len() > FILE_CAP {
+        return Err(ForgeError::Invalid(format!("the file is longer than {} KiB", FILE_CAP / 1024)));
+    }
+    String::from_utf8(bytes).map_err(|_| ForgeError::Invalid("the file is not UTF-8 text".into()))
+}
+
+/// Both forges send file contents as base64, GitHub with line breaks in it.
+fn text_of_base64(content: &str) -> Result<String, ForgeError> {
+    use base64::Engine as _;
+    let joined: String = content.split_ascii_whitespace().collect();
+    let bytes = base64::engine::general_purpose::STANDARD.decode(joined);
+    text_of_file(bytes.map_err(|_| ForgeError::Broken("the file's content is not base64".into()))?)
+}
+
+/// The forge's time where it tells one that can be read.
+fn millis(time: Option<&str>) -> Option<crate::domain::Millis> {
+    let time: jiff::Timestamp = time?.parse().ok()?;
+    Some(crate::domain::Millis(time.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_text_within_the_cap() {
+        let check = |content: &str, expected: Result<&str, &str>| {
+            let got = text_of_base64(content).map_err(|e| e.to_string());
+            assert_eq!(got.as_deref().map_err(String::as_str), expected, "{content}");
+        };
+        check("aGVs\nbG8=\n", Ok("hello"));
+        check("", Ok(""));
+        check("/w==", Err("the file is not UTF-8 text"));
+        check("!", Err("the file's content is not base64"));
+        assert!(text_of_file(vec![b'a'; FILE_CAP]).is_ok());
+        assert!(matches!(text_of_file(vec![b'a'; FILE_CAP + 1]), Err(ForgeError::Invalid(_))));
+    }
+
+    #[test]
+    fn times_are_read_or_left_out() {
+        assert_eq!(millis(Some("2026-11-16T02:00:00.250Z")).map(|m| m.0), Some(1_794_794_400_250));
+        assert_eq!(millis(Some("2026-11-16 02:00:00 UTC")), None);
+        assert_eq!(millis(None), None);
+    }
+}

@@ -1,0 +1,252 @@
+//! Purpose: GitLab's JSON as far as we read it, and its translation. Unknown fields are ignored, missing ones forgiven.
+
+use serde::Deserialize;
+
+use crate::domain::{Account, AccountId, AccountKind, Comment, CommentId, Permission, Thread, ThreadRef};
+use crate::forge::millis;
+
+#[derive(Deserialize)]
+pub(super) struct User {
+    pub(super) id: i64,
+    username: String,
+    #[serde(default)]
+    bot: bool,
+}
+
+impl User {
+    pub(super) fn account(self) -> Account {
+        let kind = kind_of(&self);
+        Account { id: AccountId(self.id), login: self.username, kind }
+    }
+}
+
+/// Only an account's own page says whether it is a bot; elsewhere the names that GitLab gives its token users tell.
+fn kind_of(user: &User) -> AccountKind {
+    let name = user.username.as_str();
+    let token_user = (name.starts_with("project_") || name.starts_with("group_")) && name.contains("_bot");
+    if name == "ghost" {
+        AccountKind::Ghost
+    } else if user.bot || token_user || name.starts_with("service_account_") {
+        AccountKind::Bot
+    } else {
+        AccountKind::Person
+    }
+}
+
+fn account_or_ghost(user: Option<User>) -> Account {
+    let ghost = Account { id: AccountId(0), login: "ghost".into(), kind: AccountKind::Ghost };
+    user.map_or(ghost, User::account)
+}
+
+/// An issue or a merge request; they differ in little that we read.
+#[derive(Deserialize)]
+pub(super) struct Item {
+    title: String,
+    description: Option<String>,
+    author: Option<User>,
+    state: String,
+    #[serde(default)]
+    confidential: bool,
+    #[serde(default)]
+    pub(super) assignees: Vec<User>,
+    #[serde(default)]
+    labels: Vec<String>,
+    web_url: Option<String>,
+}
+
+impl Item {
+    pub(super) fn thread(self, is_change_request: bool) -> Thread {
+        Thread {
+            title: self.title,
+            body: self.description.unwrap_or_default(),
+            author: account_or_ghost(self.author),
+            open: self.state == "opened",
+            is_change_request,
+            confidential: self.confidential,
+            assignees: self.assignees.into_iter().map(User::account).collect(),
+            labels: self.labels,
+            web_url: self.web_url,
+        }
+    }
+}
+
+/// An entry of a list over many projects.
+#[derive(Deserialize)]
+pub(super) struct Listed {
+    references: References,
+}
+
+#[derive(Deserialize)]
+struct References {
+    /// `group/sub/project#12`, or with `!` for merge requests: but for the forge's name, this is how we write it.
+    full: String,
+}
+
+impl Listed {
+    /// `None` for names that we do not take; they are not worth failing a whole list for.
+    pub(super) fn named(&self) -> Option<ThreadRef> {
+        format!("gitlab:{}", self.references.full).parse().ok()
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Note {
+    pub(super) id: i64,
+    pub(super) body: Option<String>,
+    pub(super) author: Option<User>,
+    created_at: Option<String>,
+    #[serde(default)]
+    pub(super) system: bool,
+}
+
+impl Note {
+    pub(super) fn comment(self) -> Comment {
+        Comment {
+            id: CommentId(self.id),
+            author: account_or_ghost(self.author),
+            body: self.body.unwrap_or_default(),
+            created_at: millis(self.created_at.as_deref()),
+        }
+    }
+
+    /// GitLab writes down assignments as sentences: "assigned to @a, @b, and @c and unassigned @d".
+    pub(super) fn assigns(&self, login: &str) -> bool {
+        let Some((_, rest)) = self.body.as_deref().unwrap_or_default().split_once("assigned to ") else {
+            return false;
+        };
+        let named = rest.split("unassigned").next().unwrap_or_default();
+        let logins = named.split([' ', ',']).filter_map(|word| word.strip_prefix('@'));
+        self.system && logins.into_iter().any(|name| name.eq_ignore_ascii_case(login))
+    }
+}
+
+/// An answer of which only the id matters.
+#[derive(Deserialize)]
+pub(super) struct Created {
+    pub(super) id: i64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Award {
+    pub(super) id: i64,
+    pub(super) name: String,
+    pub(super) user: Option<User>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Member {
+    pub(super) id: i64,
+    #[serde(default)]
+    access_level: u64,
+    state: Option<String>,
+}
+
+impl Member {
+    /// A blocked account keeps its membership and must not act with it.
+    pub(super) fn permission(&self) -> Permission {
+        if self.state.as_deref().is_some_and(|state| state != "active") {
+            return Permission::None;
+        }
+        match self.access_level {
+            50.. => Permission::Admin,
+            40..50 => Permission::Maintain,
+            30..40 => Permission::Write,
+            20..30 => Permission::Triage,
+            // Guests (10) and planners (15); 5 is "minimal access", which sees nothing.
+            10..20 => Permission::Read,
+            0..10 => Permission::None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Project {
+    pub(super) id: u64,
+    #[serde(default)]
+    visibility: String,
+}
+
+impl Project {
+    /// What everybody with an account may do.
+    pub(super) fn open_to_all(&self) -> Permission {
+        match self.visibility.as_str() {
+            "public" | "internal" => Permission::Read,
+            _ => Permission::None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct LabelEvent {
+    pub(super) user: Option<User>,
+    pub(super) action: String,
+    pub(super) label: Option<Label>,
+}
+
+impl LabelEvent {
+    pub(super) fn author(self) -> Account {
+        account_or_ghost(self.user)
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Label {
+    pub(super) name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct File {
+    pub(super) content: String,
+    #[serde(default)]
+    pub(super) size: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_are_read_from_system_notes() {
+        let check = |body: &str, system: bool, expected: bool| {
+            let note = Note { id: 1, body: Some(body.into()), author: None, created_at: None, system };
+            assert_eq!(note.assigns("bot"), expected, "{body}");
+        };
+        check("assigned to @bot", true, true);
+        check("assigned to @Bot", true, true);
+        check("assigned to @maria and @bot", true, true);
+        check("assigned to @maria, @bot, and @tom and unassigned @lee", true, true);
+        check("assigned to @maria and unassigned @bot", true, false);
+        check("assigned to @bottle", true, false);
+        check("unassigned @bot", true, false);
+        check("assigned to @bot", false, false);
+    }
+
+    #[test]
+    fn levels_are_translated() {
+        let check = |level: u64, state: Option<&str>, expected| {
+            let member = Member { id: 1, access_level: level, state: state.map(Into::into) };
+            assert_eq!(member.permission(), expected, "{level}");
+        };
+        check(5, Some("active"), Permission::None);
+        check(10, Some("active"), Permission::Read);
+        check(15, Some("active"), Permission::Read);
+        check(20, Some("active"), Permission::Triage);
+        check(30, None, Permission::Write);
+        check(40, Some("active"), Permission::Maintain);
+        check(50, Some("active"), Permission::Admin);
+        check(50, Some("blocked"), Permission::None);
+    }
+
+    #[test]
+    fn accounts_have_kinds() {
+        let check = |json: &str, expected| {
+            assert_eq!(account_or_ghost(serde_json::from_str(json).unwrap()).kind, expected, "{json}");
+        };
+        check(r#"{"id":1,"username":"maria"}"#, AccountKind::Person);
+        check(r#"{"id":1,"username":"maria","bot":true}"#, AccountKind::Bot);
+        check(r#"{"id":1,"username":"project_12_bot_4ffca233d8298ea1"}"#, AccountKind::Bot);
+        check(r#"{"id":1,"username":"project_manager"}"#, AccountKind::Person);
+        check(r#"{"id":1,"username":"ghost"}"#, AccountKind::Ghost);
+        check("null", AccountKind::Ghost);
+    }
+}

@@ -1,0 +1,276 @@
+//! Purpose: a forge as plain data: people, projects, threads, and who did what. It serves the local forge, and in tests
+//! the fakes of GitHub and GitLab.
+//!
+//! What can be done in it is in `deeds.rs`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{ForgeError, Reaction};
+use crate::domain::{Account, AccountId, Comment, CommentId, Millis, Permission, Project, Thread, ThreadRef};
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct World {
+    pub(super) accounts: BTreeMap<AccountId, Account>,
+    pub(super) projects: BTreeMap<Project, ProjectState>,
+    pub(super) threads: BTreeMap<ThreadRef, ThreadState>,
+    last_id: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    Public,
+    Private,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProjectState {
+    pub id: i64,
+    pub visibility: Visibility,
+    /// The files of the default branch.
+    pub files: BTreeMap<String, String>,
+    pub members: BTreeMap<AccountId, Permission>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ThreadState {
+    pub id: i64,
+    pub title: String,
+    pub body: String,
+    pub author: AccountId,
+    pub open: bool,
+    pub is_change_request: bool,
+    pub confidential: bool,
+    pub assignees: Vec<AccountId>,
+    pub labels: Vec<String>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    pub comments: Vec<CommentState>,
+    pub reactions: Vec<Reacted>,
+    pub log: Vec<LogEntry>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CommentState {
+    pub id: CommentId,
+    pub author: AccountId,
+    pub body: String,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    pub edited_by: Option<AccountId>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Reacted {
+    pub id: i64,
+    /// `None` means the thread itself.
+    pub on: Option<CommentId>,
+    pub by: AccountId,
+    pub reaction: Reaction,
+}
+
+/// What forges keep in their own event logs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LogEntry {
+    pub id: i64,
+    pub at: Millis,
+    pub by: AccountId,
+    pub what: Logged,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Logged {
+    Assigned(AccountId),
+    Unassigned(AccountId),
+    Labelled(String),
+    Unlabelled(String),
+}
+
+/// What a new thread starts with; the rest of the fields are for `..NewThread::titled(…)`.
+#[derive(Debug, Clone)]
+pub struct NewThread {
+    pub title: String,
+    pub body: String,
+    pub author: AccountId,
+    pub is_change_request: bool,
+    pub confidential: bool,
+    pub assignees: Vec<AccountId>,
+    pub labels: Vec<String>,
+}
+
+impl NewThread {
+    #[must_use]
+    pub fn titled(title: &str, author: AccountId) -> Self {
+        Self {
+            title: title.into(),
+            body: String::new(),
+            author,
+            is_change_request: false,
+            confidential: false,
+            assignees: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+}
+
+/// Looking.
+impl World {
+    /// # Errors
+    /// `NotFound`.
+    pub fn account(&self, id: AccountId) -> Result<&Account, ForgeError> {
+        self.accounts.get(&id).ok_or_else(|| ForgeError::NotFound(format!("there is no account {}", id.0)))
+    }
+
+    pub fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn project(&self, p: &Project) -> Result<&ProjectState, ForgeError> {
+        self.projects.get(p).ok_or_else(|| ForgeError::NotFound(format!("there is no project {p}")))
+    }
+
+    pub fn projects(&self) -> impl Iterator<Item = (&Project, &ProjectState)> {
+        self.projects.iter()
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn thread(&self, t: &ThreadRef) -> Result<&ThreadState, ForgeError> {
+        self.threads.get(t).ok_or_else(|| ForgeError::NotFound(format!("there is no thread {t}")))
+    }
+
+    pub fn threads(&self) -> impl Iterator<Item = (&ThreadRef, &ThreadState)> {
+        self.threads.iter()
+    }
+
+    /// The thread as the domain sees it.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn picture(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
+        let state = self.thread(t)?;
+        let assignees = state.assignees.iter().map(|id| self.account(*id).cloned());
+        Ok(Thread {
+            title: state.title.clone(),
+            body: state.body.clone(),
+            author: self.account(state.author)?.clone(),
+            open: state.open,
+            is_change_request: state.is_change_request,
+            confidential: state.confidential,
+            assignees: assignees.collect::<Result<_, _>>()?,
+            labels: state.labels.clone(),
+            web_url: None,
+        })
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        self.thread(t)?.comments.iter().map(|comment| self.comment_of(comment)).collect()
+    }
+
+    pub(super) fn comment_of(&self, comment: &CommentState) -> Result<Comment, ForgeError> {
+        Ok(Comment {
+            id: comment.id,
+            author: self.account(comment.author)?.clone(),
+            body: comment.body.clone(),
+            created_at: Some(comment.created_at),
+        })
+    }
+
+    /// `None` for projects that do not exist, as for those that an account may not see.
+    #[must_use]
+    pub fn permission(&self, p: &Project, who: AccountId) -> Permission {
+        let Some(project) = self.projects.get(p) else { return Permission::None };
+        let everybody = match project.visibility {
+            Visibility::Public if self.accounts.contains_key(&who) => Permission::Read,
+            Visibility::Public | Visibility::Private => Permission::None,
+        };
+        project.members.get(&who).copied().unwrap_or(Permission::None).max(everybody)
+    }
+
+    /// Refuses as a forge does: what one may not see does not exist.
+    ///
+    /// # Errors
+    /// `NotFound` or `Forbidden`.
+    pub fn must(&self, p: &Project, who: AccountId, needs: Permission) -> Result<(), ForgeError> {
+        let has = self.permission(p, who);
+        if has == Permission::None {
+            return Err(ForgeError::NotFound(format!("there is no project {p}")));
+        }
+        if has < needs {
+            let why = format!("this needs {} in {p}, and there is only {}", needs.as_str(), has.as_str());
+            return Err(ForgeError::Forbidden(why));
+        }
+        Ok(())
+    }
+}
+
+/// Setting the stage.
+impl World {
+    pub fn add_account(&mut self, account: Account) -> AccountId {
+        let id = account.id;
+        self.accounts.insert(id, account);
+        id
+    }
+
+    pub fn add_project(&mut self, p: &Project, visibility: Visibility) {
+        let id = self.fresh_id();
+        let (files, members) = (BTreeMap::new(), BTreeMap::new());
+        self.projects.insert(p.clone(), ProjectState { id, visibility, files, members });
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn set_member(&mut self, p: &Project, who: AccountId, level: Permission) -> Result<(), ForgeError> {
+        self.project_mut(p)?.members.insert(who, level);
+        Ok(())
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn set_file(&mut self, p: &Project, path: &str, content: &str) -> Result<(), ForgeError> {
+        self.project_mut(p)?.files.insert(path.into(), content.into());
+        Ok(())
+    }
+}
+
+/// What `deeds.rs` builds on.
+impl World {
+    pub(super) fn log(
+        &mut self,
+        t: &ThreadRef,
+        by: AccountId,
+        what: Logged,
+        at: Millis,
+    ) -> Result<(), ForgeError> {
+        let id = self.fresh_id();
+        self.thread_mut(t)?.log.push(LogEntry { id, at, by, what });
+        Ok(())
+    }
+
+    pub(super) fn touch(&mut self, t: &ThreadRef, now: Millis) -> Result<&mut ThreadState, ForgeError> {
+        let thread = self.thread_mut(t)?;
+        thread.updated_at = now;
+        Ok(thread)
+    }
+
+    pub(super) fn thread_mut(&mut self, t: &ThreadRef) -> Result<&mut ThreadState, ForgeError> {
+        self.threads.get_mut(t).ok_or_else(|| ForgeError::NotFound(format!("there is no thread {t}")))
+    }
+
+    pub(super) fn project_mut(&mut self, p: &Project) -> Result<&mut ProjectState, ForgeError> {
+        self.projects.get_mut(p).ok_or_else(|| ForgeError::NotFound(format!("there is no project {p}")))
+    }
+
+    /// One counter for everything, so that ids grow with time as they do on the forges.
+    pub(super) fn fresh_id(&mut self) -> i64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
