@@ -1,0 +1,106 @@
+//! Purpose: JSON schemas in the dialect that all providers take: OpenAI's strict mode is the narrowest.
+//!
+//! Strict mode wants every object closed and every property required, and knows neither defaults nor formats.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+
+use super::Ask;
+use super::wire::{DecompositionAnswer, GoalAnswer, SequenceAnswer};
+
+pub(super) fn schema(ask: &Ask) -> Value {
+    match ask {
+        Ask::GoalUnderstanding { .. } => strict::<GoalAnswer>(),
+        Ask::TaskDecomposition { .. } => strict::<DecompositionAnswer>(),
+        Ask::ActionSequence { .. } => strict::<SequenceAnswer>(),
+    }
+}
+
+fn strict<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| {
+            settings.meta_schema = None;
+            settings.inline_subschemas = true;
+        })
+        .with_transform(schemars::transform::RecursiveTransform(close));
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn close(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    for word in ["title", "default", "format", "minimum", "maximum"] {
+        object.remove(word);
+    }
+    if let Some(properties) = object.get("properties").and_then(Value::as_object) {
+        let names: Vec<&String> = properties.keys().collect();
+        let required = json!(names);
+        object.insert("required".to_owned(), required);
+        object.insert("additionalProperties".to_owned(), json!(false));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What OpenAI's strict mode refuses, by its documentation: open objects, optional properties, other keywords.
+    fn check(schema: &Value, at: &str) {
+        let known =
+            ["type", "properties", "required", "additionalProperties", "items", "enum", "description"];
+        let object = schema.as_object().unwrap_or_else(|| panic!("{at} is no schema"));
+        for word in object.keys() {
+            assert!(known.contains(&word.as_str()), "{at} has {word}");
+        }
+        if let Some(properties) = object.get("properties") {
+            let properties = properties.as_object().expect("properties");
+            assert_eq!(object["type"], "object", "{at}");
+            assert_eq!(object["additionalProperties"], false, "{at}");
+            assert_eq!(object["required"], json!(properties.keys().collect::<Vec<_>>()), "{at}");
+            for (name, inner) in properties {
+                check(inner, &format!("{at}.{name}"));
+            }
+        }
+        if let Some(items) = object.get("items") {
+            check(items, &format!("{at}[]"));
+        }
+    }
+
+    #[test]
+    fn schemas_are_strict() {
+        for schema in [strict::<GoalAnswer>(), strict::<DecompositionAnswer>(), strict::<SequenceAnswer>()] {
+            assert_eq!(schema["type"], "object");
+            check(&schema, "answer");
+        }
+    }
+
+    #[test]
+    fn schemas_have_the_fields_of_the_contract() {
+        let names =
+            |schema: &Value| json!(schema["properties"].as_object().map(|p| p.keys().collect::<Vec<_>>()));
+        assert_eq!(
+            names(&strict::<GoalAnswer>()),
+            json!(["constraints", "context", "design_choices_open", "main_objective", "success_criteria"])
+        );
+        let subtask = &strict::<DecompositionAnswer>()["properties"]["subtasks"]["items"];
+        assert_eq!(
+            names(subtask),
+            json!(["dependencies", "description", "estimated_complexity", "id", "required_tools"])
+        );
+        assert_eq!(subtask["properties"]["estimated_complexity"]["enum"], json!(["low", "medium", "high"]));
+        let action = &strict::<SequenceAnswer>()["properties"]["actions"]["items"];
+        assert_eq!(
+            names(action),
+            json!([
+                "action_type",
+                "expected_outcome",
+                "fallback_strategy",
+                "purpose",
+                "spec",
+                "task_id",
+                "tool"
+            ])
+        );
+        assert_eq!(action["properties"]["spec"]["properties"]["path"]["type"], json!(["string", "null"]));
+    }
+}

@@ -1,0 +1,134 @@
+//! Purpose: answers in the shape they have on the wire. The schema that a model is given is made from these types.
+//!
+//! Reading is lenient where meaning is clear: a missing list is an empty one, a number will do as an id, a lone string as
+//! a list of one. Fields that we do not know, such as a `replan_decision` beside the answer, are passed over.
+//! The doc comments of the fields are part of the schema: they are written to the model.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::plan::{ActionKind, Complexity};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct GoalAnswer {
+    /// What is to be achieved, in one sentence.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) main_objective: String,
+    /// How one can tell that it is achieved; each checkable on its own.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) success_criteria: Vec<String>,
+    /// What must not change or must be kept to.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) constraints: Vec<String>,
+    /// What one needs to know to understand the request, in a few sentences.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) context: String,
+    /// True if choices remain that the people in the thread should make before the work is cut into steps.
+    #[serde(default, deserialize_with = "flag")]
+    pub(super) design_choices_open: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct DecompositionAnswer {
+    /// Why the work is cut this way.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) reasoning: String,
+    #[serde(default)]
+    pub(super) subtasks: Vec<SubtaskAnswer>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SubtaskAnswer {
+    /// task_1, task_2 and so on.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) id: String,
+    /// What is done in this step, in one line.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) description: String,
+    /// Ids of the steps that must be done before this one.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) dependencies: Vec<String>,
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "Complexity")]
+    pub(super) estimated_complexity: String,
+    /// Kinds of tools that the step needs.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) required_tools: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SequenceAnswer {
+    /// The ids of all steps, in the order in which they are to be carried out.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) execution_order: Vec<String>,
+    /// At least one action for each step.
+    #[serde(default)]
+    pub(super) actions: Vec<ActionAnswer>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ActionAnswer {
+    /// Id of the step that this action belongs to.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) task_id: String,
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "ActionKind")]
+    pub(super) action_type: String,
+    /// Name of the tool that is used.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) tool: String,
+    /// What the action is for, in one line.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) purpose: String,
+    /// What one can check afterwards.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) expected_outcome: String,
+    /// What to do if it fails.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) fallback_strategy: String,
+    /// The exact change, as far as it is known already.
+    #[serde(default)]
+    #[schemars(with = "SpecAnswer")]
+    pub(super) spec: Option<SpecAnswer>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(super) struct SpecAnswer {
+    /// Path inside the repository, for actions on files; else null.
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    /// The whole content of the file to create or write, if it is known already; else null.
+    #[serde(default)]
+    pub(super) content: Option<String>,
+    /// Program and arguments, for `run`; else an empty list.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) command: Vec<String>,
+}
+
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    as_text(Value::deserialize(from)?).ok_or_else(|| serde::de::Error::custom("expected a string"))
+}
+
+fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let items = match Value::deserialize(from)? {
+        Value::Array(items) => items,
+        Value::Null => vec![],
+        one @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => vec![one],
+    };
+    let texts: Option<Vec<String>> = items.into_iter().map(as_text).collect();
+    texts.ok_or_else(|| serde::de::Error::custom("expected a list of strings"))
+}
+
+fn as_text(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null => Some(String::new()),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(Option::<bool>::deserialize(from)?.unwrap_or(false))
+}
