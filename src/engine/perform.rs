@@ -119,7 +119,7 @@ async fn gather(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, run: &Run) -> Resu
         documents: documents(forge, thread).await?,
         language: settings.language.name().map(str::to_owned),
         fence: run.id.0.replace('-', ""),
-        requester: Some(run.requester.clone()),
+        requester: Some(run.requester.id),
     })
 }
 
