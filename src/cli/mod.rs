@@ -1,1 +1,3 @@
 //! Purpose: …
+
+pub mod config;
