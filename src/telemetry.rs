@@ -1,1 +1,57 @@
-//! Purpose: …
+//! Purpose: log lines to stderr, for people or for machines.
+
+use std::io::IsTerminal;
+
+use anyhow::{Context, anyhow};
+use tracing_subscriber::EnvFilter;
+
+/// What is logged when nobody says otherwise. The libraries below us tell too much at `info`.
+pub const DEFAULT_FILTER: &str = "info,sqlx=warn,octocrab=warn,hyper=warn";
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    #[default]
+    Human,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Starts logging. The filter is a level (`info`), or levels by target (`info,planwright::engine=debug`).
+///
+/// # Errors
+/// When the filter cannot be read, or logging was started before.
+pub fn init(format: LogFormat, filter: &str) -> anyhow::Result<()> {
+    let filter = read_filter(filter)?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        // Colours are for eyes; in a file or a pipe they are noise.
+        .with_ansi(std::io::stderr().is_terminal());
+    let started = match format {
+        LogFormat::Human => builder.try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|error| anyhow!("cannot start logging: {error}"))
+}
+
+fn read_filter(filter: &str) -> anyhow::Result<EnvFilter> {
+    EnvFilter::try_new(filter).with_context(|| {
+        format!("`{filter}` is not a log filter; write it like `info` or `info,planwright=debug`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_checked() {
+        for good in [DEFAULT_FILTER, "debug", "off", "warn,planwright::engine=trace"] {
+            assert!(read_filter(good).is_ok(), "{good}");
+        }
+        for bad in ["planwright=loud", "a=b=c", "info,["] {
+            let error = read_filter(bad).unwrap_err();
+            assert!(error.to_string().contains("is not a log filter"), "{error}");
+        }
+    }
+}

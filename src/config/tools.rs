@@ -1,0 +1,82 @@
+//! Purpose: which tools, commands and paths a run may use.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::BaseUrl;
+use super::secrets::EnvName;
+use super::values::{PathPattern, ToolName, ToolPattern};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tools {
+    /// MCP servers by name; the name stands before those of their tools.
+    pub mcp_servers: BTreeMap<ToolName, McpServer>,
+    /// Commands that a run may execute, by name.
+    pub commands: BTreeMap<ToolName, RunCommand>,
+    pub paths: Paths,
+}
+
+/// Every key has a default, so that a later layer can change one of them alone; `Config::check` looks at the whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServer {
+    pub enabled: bool,
+    /// Program and arguments of a server that is started as a process.
+    pub command: Vec<String>,
+    /// Address of a server that is reached over HTTP, instead of `command`.
+    pub url: Option<BaseUrl>,
+    /// Variable with the bearer token for `url`.
+    pub token_env: Option<EnvName>,
+    /// Variables that the process gets; it sees no others.
+    pub pass_env: Vec<EnvName>,
+    /// The tools that may be used, with `*` as wildcard at the end.
+    pub allow: Vec<ToolPattern>,
+    pub timeout_seconds: NonZeroU32,
+}
+
+impl Default for McpServer {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            command: Vec::new(),
+            url: None,
+            token_env: None,
+            pass_env: Vec::new(),
+            allow: vec![ToolPattern::any()],
+            timeout_seconds: const { NonZeroU32::new(60).unwrap() },
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunCommand {
+    pub enabled: bool,
+    /// Program and arguments; no shell is involved.
+    pub argv: Vec<String>,
+    pub timeout_seconds: NonZeroU32,
+}
+
+impl Default for RunCommand {
+    fn default() -> Self {
+        Self { enabled: true, argv: Vec::new(), timeout_seconds: const { NonZeroU32::new(600).unwrap() } }
+    }
+}
+
+/// Patterns of paths in the repository. `deny` wins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Paths {
+    pub allow: Vec<PathPattern>,
+    pub deny: Vec<PathPattern>,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self { allow: vec![PathPattern::known("**")], deny: vec![PathPattern::known(".git/**")] }
+    }
+}
