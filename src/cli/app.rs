@@ -7,9 +7,11 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 
 use crate::config::{Config, Env, GithubAuth as ConfigAuth, Provider, Role, SecretRef};
-use crate::domain::ForgeKind;
+use crate::domain::{Account, AccountKind, ForgeKind};
 use crate::engine::{Ctx, Engine, Forges, now};
-use crate::forge::{Forge, Github, GithubAuth, GithubSettings, Gitlab, GitlabSettings, Local, LocalSettings, Patience};
+use crate::forge::{
+    Forge, Github, GithubAuth, GithubSettings, Gitlab, GitlabSettings, Local, LocalSettings, Patience,
+};
 use crate::intake::translate::Confidential;
 use crate::intake::{Intake, Secrets, router};
 use crate::llm::{Model, ModelSettings};
@@ -94,7 +96,8 @@ pub fn forges(config: &Config, env: &Env) -> anyhow::Result<Forges> {
         // An app's account is named by GitHub (`slug[bot]`), so only a machine user's name is compared.
         let bot_login = matches!(auth, GithubAuth::Token(_)).then(|| github.bot_login.as_str().to_owned());
         let api_url = github.api_url.as_str().parse().context("forges.github.api_url is no URL")?;
-        let client = Github::new(&GithubSettings { api_url, auth, bot_login, patience: Patience::default() })?;
+        let client =
+            Github::new(&GithubSettings { api_url, auth, bot_login, patience: Patience::default() })?;
         forges.insert(ForgeKind::Github, Forge::Github(client));
     }
     if let Some(gitlab) = &config.forges.gitlab {
@@ -106,10 +109,16 @@ pub fn forges(config: &Config, env: &Env) -> anyhow::Result<Forges> {
     }
     if config.forges.local.enabled {
         let path = Some(config.data_dir.join("local").join("world.json"));
-        let local = Local::open(LocalSettings { path, clock: now, ..LocalSettings::default() })?;
+        let local = Local::open(LocalSettings { path, bot: local_bot(), clock: now })?;
         forges.insert(ForgeKind::Local, Forge::Local(local));
     }
     Ok(forges)
+}
+
+/// The bot's account on the local forge.
+#[must_use]
+pub fn local_bot() -> Account {
+    Account { kind: AccountKind::Bot, ..Account::person(1, "planwright") }
 }
 
 /// The model that plays the planner.
@@ -121,7 +130,9 @@ pub fn planner(config: &Config, env: &Env) -> anyhow::Result<Model> {
         bail!("`models.roles.planner` names no model")
     };
     let api_key = match &model.api_key {
-        Some(key) if model.provider != Provider::Offline => Some(needed(key, env).with_context(|| format!("model `{name}`"))?),
+        Some(key) if model.provider != Provider::Offline => {
+            Some(needed(key, env).with_context(|| format!("model `{name}`"))?)
+        }
         Some(_) | None => None,
     };
     model_client(model, api_key)
@@ -134,17 +145,15 @@ fn model_client(model: &crate::config::Model, api_key: Option<SecretString>) -> 
         Provider::Offline => crate::llm::Provider::Offline,
     };
     let price = model.price.as_ref().map(|price| crate::llm::Price {
-        input_usd_per_mtok: price.input_usd_per_mtok.get(),
-        output_usd_per_mtok: price.output_usd_per_mtok.get(),
+        input: price.input_usd_per_mtok.micros().unsigned_abs(),
+        output: price.output_usd_per_mtok.micros().unsigned_abs(),
     });
     Ok(Model::new(ModelSettings {
-        provider,
-        base_url: model.base_url.as_str().to_owned(),
-        model: model.model.clone(),
         api_key,
         timeout: std::time::Duration::from_secs(u64::from(model.timeout_seconds.get())),
         max_output_tokens: model.max_output_tokens.get(),
         price,
+        ..ModelSettings::new(provider, model.base_url.as_str(), &model.model)
     })?)
 }
 

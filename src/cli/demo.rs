@@ -26,7 +26,11 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
-    let dir = tempfile::Builder::new().prefix("planwright-demo-").tempdir().context("cannot make a directory")?.keep();
+    let dir = tempfile::Builder::new()
+        .prefix("planwright-demo-")
+        .tempdir()
+        .context("cannot make a directory")?
+        .keep();
     let secret = uuid::Uuid::new_v4().to_string();
     let (config, env) = settings(&dir, &secret)?;
     let cast = Cast::new();
@@ -69,7 +73,9 @@ fn settings(dir: &Path, secret: &str) -> anyhow::Result<(Config, Env)> {
 async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> {
     let (ada, mallory, bot) = (cast.ada.id, cast.mallory.id, cast.bot.id);
     say(&paint(BOLD, "Planwright demo"));
-    say("The real server, on this machine only. The model is rule-based: it reads checklists and headings.\n");
+    say(
+        "The real server, on this machine only. The model is rule-based: it reads checklists and headings.\n",
+    );
     scene("1", "@ada opened an issue").await;
     let issue = stage.local.look(|world| world.picture(&stage.thread))?;
     stage.show_comment("ada", &format!("opened {}: {}", stage.thread, issue.title), &issue.body).await;
@@ -110,7 +116,11 @@ fn farewell(stage: &Stage, dir: &Path) -> anyhow::Result<()> {
         anyhow::bail!("the history is damaged in line {}: {}", problem.line, problem.what);
     }
     let config = dir.join("config.yaml");
-    say(&format!("\n{} {} facts, hash chain sound:", paint(GREEN, "Everything is in the history."), verified.lines));
+    say(&format!(
+        "\n{} {} facts, hash chain sound:",
+        paint(GREEN, "Everything is in the history."),
+        verified.lines
+    ));
     say(&format!("  {}", path.display()));
     say("\nLook around:");
     for command in [format!("history show {}", stage.thread), format!("runs show {}", stage.thread)] {

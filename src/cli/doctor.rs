@@ -58,8 +58,13 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
     findings.extend(secrets(&config, env));
     findings.push(store(&config).await);
     match app::forges(&config, env) {
-        Ok(forges) => findings.extend(accounts(&forges).await.into_iter().chain(repo(args, &config, &forges).await)),
-        Err(error) => findings.push(Finding::bad(format!("the forges cannot be reached: {error:#}"), "set what is named there, then run this again")),
+        Ok(forges) => {
+            findings.extend(accounts(&forges).await.into_iter().chain(repo(args, &config, &forges).await))
+        }
+        Err(error) => findings.push(Finding::bad(
+            format!("the forges cannot be reached: {error:#}"),
+            "set what is named there, then run this again",
+        )),
     }
     findings.push(model(&config, env).await);
     report(&findings, args.json)
@@ -80,9 +85,11 @@ fn settings(config: &Config, env: &Env) -> Vec<Finding> {
 
 fn secrets(config: &Config, env: &Env) -> Vec<Finding> {
     let github = config.forges.github.as_ref().map(|github| ("GitHub", &github.webhook_secret));
-    let gitlab = config.forges.gitlab.as_ref().map(|gitlab| {
-        ("GitLab", gitlab.signing_token.as_ref().unwrap_or(&gitlab.webhook_secret))
-    });
+    let gitlab = config
+        .forges
+        .gitlab
+        .as_ref()
+        .map(|gitlab| ("GitLab", gitlab.signing_token.as_ref().unwrap_or(&gitlab.webhook_secret)));
     [github, gitlab].into_iter().flatten().map(|(name, secret)| webhook_secret(name, secret, env)).collect()
 }
 
@@ -104,13 +111,18 @@ async fn store(config: &Config) -> Finding {
             store.close().await;
             Finding::good(format!("the store at {url} can be opened"))
         }
-        Err(error) => Finding::bad(format!("the store at {url}: {error:#}"), "check the path and who may write there"),
+        Err(error) => {
+            Finding::bad(format!("the store at {url}: {error:#}"), "check the path and who may write there")
+        }
     }
 }
 
 async fn accounts(forges: &Forges) -> Vec<Finding> {
     if forges.is_empty() {
-        return vec![Finding::bad("no forge is configured", "add `forges.github` or `forges.gitlab` to config.yaml")];
+        return vec![Finding::bad(
+            "no forge is configured",
+            "add `forges.github` or `forges.gitlab` to config.yaml",
+        )];
     }
     let mut findings = vec![];
     for (kind, forge) in forges {
@@ -124,7 +136,9 @@ async fn accounts(forges: &Forges) -> Vec<Finding> {
 
 fn unreachable(kind: ForgeKind, error: &ForgeError) -> Finding {
     let remedy = match error {
-        ForgeError::Unauthorized(_) => "make a new token (README, “Connect …”) and put it where the settings point",
+        ForgeError::Unauthorized(_) => {
+            "make a new token (README, “Connect …”) and put it where the settings point"
+        }
         ForgeError::Forbidden(_) => "give the token the permissions that the README names",
         ForgeError::NotFound(_) | ForgeError::Broken(_) | ForgeError::Invalid(_) => {
             "check the address in the settings: on GitHub Enterprise Server it ends in /api/v3"
@@ -138,7 +152,10 @@ fn unreachable(kind: ForgeKind, error: &ForgeError) -> Finding {
 async fn repo(args: &DoctorArgs, config: &Config, forges: &Forges) -> Vec<Finding> {
     let Some(project) = &args.repo else { return vec![] };
     let Some(forge) = forges.get(&project.forge) else {
-        return vec![Finding::bad(format!("{project}: its forge is not configured"), "add it under `forges:`")];
+        return vec![Finding::bad(
+            format!("{project}: its forge is not configured"),
+            "add it under `forges:`",
+        )];
     };
     let access = match forge.check_access(project).await {
         Ok(permission) if permission >= Permission::Write => {
@@ -168,7 +185,9 @@ async fn model(config: &Config, env: &Env) -> Finding {
     };
     if settings.provider == Provider::Offline {
         return Finding::warning(
-            format!("the model `{name}` is the built-in rule-based one; it plans from checklists and headings only"),
+            format!(
+                "the model `{name}` is the built-in rule-based one; it plans from checklists and headings only"
+            ),
             "configure `models.default` for real plans",
         );
     }
@@ -184,14 +203,19 @@ async fn model(config: &Config, env: &Env) -> Finding {
         ..Context::default()
     };
     match planner.answer(&Ask::GoalUnderstanding { context }).await {
-        Ok(answered) => Finding::good(format!("the model `{name}` answers ({} tokens)", answered.usage.output_tokens)),
-        Err(error) => Finding::bad(format!("the model `{name}`: {error}"), error.remedy()),
+        Ok(answered) => {
+            Finding::good(format!("the model `{name}` answers ({} tokens)", answered.usage.output_tokens))
+        }
+        Err(failure) => Finding::bad(format!("the model `{name}`: {failure}"), failure.error.for_people()),
     }
 }
 
 fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<ExitCode> {
     if as_json {
-        let list: Vec<_> = findings.iter().map(|f| json!({"health": word(f.health), "what": f.what, "remedy": f.remedy})).collect();
+        let list: Vec<_> = findings
+            .iter()
+            .map(|f| json!({"health": word(f.health), "what": f.what, "remedy": f.remedy}))
+            .collect();
         say(&serde_json::to_string_pretty(&list)?);
     } else {
         for finding in findings {

@@ -76,7 +76,11 @@ fn short(value: &serde_json::Value) -> String {
         other => other.to_string(),
     };
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
-    if text.chars().count() > 100 { format!("{}…", text.chars().take(99).collect::<String>()) } else { text }
+    if text.chars().count() > 100 {
+        format!("{}…", text.chars().take(99).collect::<String>())
+    } else {
+        text
+    }
 }
 
 fn verify_all(paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
@@ -99,7 +103,8 @@ fn verify_all(paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
 }
 
 fn export(path: &PathBuf) -> anyhow::Result<ExitCode> {
-    let mut file = std::fs::File::open(path).with_context(|| format!("there is no history at {}", path.display()))?;
+    let mut file =
+        std::fs::File::open(path).with_context(|| format!("there is no history at {}", path.display()))?;
     std::io::copy(&mut file, &mut std::io::stdout()).context("cannot write the history out")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -73,21 +73,21 @@ pub fn main() -> ExitCode {
 
 fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     let quiet_by_default = !matches!(args.command, Command::Serve);
-    init_logs(args, if quiet_by_default { "error" } else { "info" });
+    init_logs(args, if quiet_by_default { "error" } else { "info" })?;
     let path = settings_file(args);
     match &args.command {
         Command::Serve => block_on(serve::run(load(path, env)?, env)),
         Command::Demo(demo) => block_on(demo::run(demo)),
         Command::Runs(command) => block_on(runs::run(command, load(path, env)?)),
         Command::History(command) => block_on(history::run(command, load(path, env)?)),
-        Command::Config(command) => config::run(command, path, env),
+        Command::Config(command) => config::run(command, path, env, &mut std::io::stdout()),
         Command::Doctor(doctor) => block_on(doctor::run(doctor, load(path, env)?, env)),
     }
 }
 
-fn init_logs(args: &Args, default: &str) {
+fn init_logs(args: &Args, default: &str) -> anyhow::Result<()> {
     let format = if args.log_json { LogFormat::Json } else { LogFormat::Human };
-    telemetry::init(format, args.log.as_deref().unwrap_or(default));
+    telemetry::init(format, args.log.as_deref().unwrap_or(default))
 }
 
 /// The file that was named, or `config.yaml` here if there is one; without either the defaults hold.

@@ -71,7 +71,13 @@ fn list(records: &[Known]) {
     }
     let width = runs.iter().map(|(thread, _)| thread.to_string().len()).max().unwrap_or_default();
     for (thread, run) in runs {
-        say(&format!("{thread:width$}  {:20}  {}  @{}", state(run), run.started_at, run.requester.login, thread = thread.to_string()));
+        say(&format!(
+            "{thread:width$}  {:20}  {}  @{}",
+            state(run),
+            run.started_at,
+            run.requester.login,
+            thread = thread.to_string()
+        ));
     }
 }
 
@@ -90,7 +96,8 @@ fn find<'a>(records: &'a [Known], wanted: &str) -> anyhow::Result<&'a Known> {
         let id = record.run.as_ref().map(|run| run.id.0.as_str()).unwrap_or_default();
         thread.to_string() == wanted.to_ascii_lowercase() || (!wanted.is_empty() && id.starts_with(wanted))
     };
-    let found: Vec<&Known> = records.iter().filter(is_it).filter(|(_, record)| record.run.is_some()).collect();
+    let found: Vec<&Known> =
+        records.iter().filter(is_it).filter(|(_, record)| record.run.is_some()).collect();
     match found.as_slice() {
         [one] => Ok(one),
         [] => bail!("there is no run `{wanted}`; `planwright runs list` shows them all"),
@@ -100,7 +107,10 @@ fn find<'a>(records: &'a [Known], wanted: &str) -> anyhow::Result<&'a Known> {
 
 fn show((thread, record): &Known) {
     let Some(run) = &record.run else { return };
-    say(&format!("{thread} · run {} · asked for by @{} at {}\n", run.id, run.requester.login, run.started_at));
+    say(&format!(
+        "{thread} · run {} · asked for by @{} at {}\n",
+        run.id, run.requester.login, run.started_at
+    ));
     let voice = Voice { forge: thread.project.forge, bot_login: "planwright".to_owned() };
     let card = render::card(run, &voice).unwrap_or_else(|| "No plan yet.".to_owned());
     say(&terminal::markdown(&card));

@@ -34,7 +34,8 @@ fn refuse_bad_settings(config: &Config, env: &Env) -> anyhow::Result<()> {
         }
     }
     if config.forges.github.is_none() && config.forges.gitlab.is_none() && !config.forges.local.enabled {
-        errors.push("no forge is configured: add `forges.github` or `forges.gitlab` to config.yaml".to_owned());
+        errors
+            .push("no forge is configured: add `forges.github` or `forges.gitlab` to config.yaml".to_owned());
     }
     if errors.is_empty() { Ok(()) } else { bail!("not started:\n  - {}", errors.join("\n  - ")) }
 }

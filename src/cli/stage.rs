@@ -8,11 +8,13 @@ use anyhow::{Context as _, bail};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
+use super::app::local_bot;
 use super::out::{is_watched, say};
 use super::terminal::{self, BOLD, DIM, paint};
 use crate::domain::{Account, AccountId, CommentId, Event, Permission, Project, Reaction, ThreadRef};
 use crate::engine::{Engine, now};
-use crate::forge::{ForgeError, Local, LocalSettings, NewThread, Visibility, World};
+use crate::forge::local::{NewThread, Visibility};
+use crate::forge::{ForgeError, Local, LocalSettings, World};
 use crate::store::Store;
 
 const ISSUE: &str = include_str!("demo_issue.md");
@@ -26,11 +28,7 @@ pub(super) struct Cast {
 
 impl Cast {
     pub(super) fn new() -> Self {
-        Self {
-            ada: Account::person(2, "ada"),
-            mallory: Account::person(3, "mallory"),
-            bot: Account { kind: crate::domain::AccountKind::Bot, ..Account::person(1, "planwright") },
-        }
+        Self { ada: Account::person(2, "ada"), mallory: Account::person(3, "mallory"), bot: local_bot() }
     }
 }
 
@@ -40,7 +38,8 @@ pub(super) fn thread() -> anyhow::Result<ThreadRef> {
 
 /// A repository with a maintainer, a passer-by, and one open issue.
 pub(super) fn build(path: &Path, cast: &Cast) -> anyhow::Result<Local> {
-    let local = Local::open(LocalSettings { path: Some(path.to_owned()), bot: cast.bot.clone(), clock: now })?;
+    let local =
+        Local::open(LocalSettings { path: Some(path.to_owned()), bot: cast.bot.clone(), clock: now })?;
     local.with(|world| furnish(world, cast))??;
     Ok(local)
 }
@@ -48,12 +47,17 @@ pub(super) fn build(path: &Path, cast: &Cast) -> anyhow::Result<Local> {
 fn furnish(world: &mut World, cast: &Cast) -> anyhow::Result<()> {
     let project: Project = "local:greeter".parse()?;
     world.add_project(&project, Visibility::Public);
-    for (who, level) in [(&cast.ada, Permission::Maintain), (&cast.mallory, Permission::Read), (&cast.bot, Permission::Write)] {
+    for (who, level) in
+        [(&cast.ada, Permission::Maintain), (&cast.mallory, Permission::Read), (&cast.bot, Permission::Write)]
+    {
         world.add_account(who.clone());
         world.set_member(&project, who.id, level)?;
     }
     world.set_file(&project, "README.md", README)?;
-    let issue = NewThread { body: ISSUE.to_owned(), ..NewThread::titled("Greet people in their own language", cast.ada.id) };
+    let issue = NewThread {
+        body: ISSUE.to_owned(),
+        ..NewThread::titled("Greet people in their own language", cast.ada.id)
+    };
     world.open(&project, issue, now())?;
     Ok(())
 }
@@ -84,7 +88,13 @@ struct Seen {
 }
 
 impl Stage {
-    pub(super) fn new(local: Local, store: Store, engine: Engine, hook: String, secret: String) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        local: Local,
+        store: Store,
+        engine: Engine,
+        hook: String,
+        secret: String,
+    ) -> anyhow::Result<Self> {
         let http = reqwest::Client::builder().no_proxy().build().context("cannot build an HTTP client")?;
         Ok(Self { local, store, engine, http, hook, secret, thread: thread()?, seen: Seen::default() })
     }
@@ -110,7 +120,8 @@ impl Stage {
     /// Sends a webhook as a forge does, and returns the status that came back.
     pub(super) async fn deliver(&self, sent: &Sent) -> anyhow::Result<u16> {
         let body = serde_json::to_vec(&sent.event)?;
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).context("the secret cannot be used")?;
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).context("the secret cannot be used")?;
         mac.update(&body);
         let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         let answer = self
@@ -196,7 +207,8 @@ impl Stage {
 
     fn reactions(&self) -> Vec<(String, Option<CommentId>, Reaction)> {
         self.local.look(|world| {
-            let login = |id: AccountId| world.account(id).map_or_else(|_| id.0.to_string(), |a| a.login.clone());
+            let login =
+                |id: AccountId| world.account(id).map_or_else(|_| id.0.to_string(), |a| a.login.clone());
             let Ok(thread) = world.thread(&self.thread) else { return vec![] };
             thread.reactions.iter().map(|r| (login(r.by), r.on, r.reaction)).collect()
         })

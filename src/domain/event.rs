@@ -100,3 +100,15 @@ pub enum Reaction {
     /// 😕 refused, or failed
     Confused,
 }
+
+impl Reaction {
+    /// GitHub and GitLab happen to use the same three names.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Eyes => "eyes",
+            Self::Rocket => "rocket",
+            Self::Confused => "confused",
+        }
+    }
+}

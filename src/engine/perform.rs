@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use super::ctx::Ctx;
 use crate::domain::{Account, AccountId, Permission, ThreadRef};
 use crate::forge::{Forge, ForgeError};
-use crate::llm::LlmError;
+use crate::llm::{Failure, LlmError};
 use crate::planning::{AskProblem, Fact, Key, Question, Record, Run, plan_digest};
 use crate::prompts::{Answer, Ask, Context, Remark, Usage};
 
@@ -17,7 +17,7 @@ const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
 /// Why a question could not be answered.
 enum Unanswered {
     Forge(ForgeError),
-    Model(LlmError),
+    Model(Failure),
     Broken(String),
 }
 
@@ -77,21 +77,30 @@ fn fact(key: Key, answer: Answer, usage: Usage) -> Fact {
 
 impl Unanswered {
     fn into_fact(self, key: Key) -> Fact {
-        let (problem, reason) = match self {
+        let (problem, reason, usage) = match self {
             Self::Forge(error) => {
                 tracing::warn!("cannot read the thread for {key}: {error}");
-                (AskProblem::Passing, "I could not read this thread".to_owned())
+                (AskProblem::Passing, "I could not read this thread.".to_owned(), None)
             }
-            Self::Model(error) => {
+            Self::Model(Failure { error, usage }) => {
                 tracing::warn!("the model did not answer {key}: {error}");
-                (
-                    if error.is_passing() { AskProblem::Passing } else { AskProblem::Lasting },
-                    error.for_people(),
-                )
+                (lasts(&error), error.for_people().to_owned(), Some(usage))
             }
-            Self::Broken(what) => (AskProblem::Lasting, what),
+            Self::Broken(what) => (AskProblem::Lasting, what, None),
         };
-        Fact::AskFailed { key, problem, reason }
+        Fact::AskFailed { key, problem, reason, usage }
+    }
+}
+
+fn lasts(error: &LlmError) -> AskProblem {
+    match error {
+        LlmError::Unavailable { .. } | LlmError::TimedOut => AskProblem::Passing,
+        LlmError::Refused { .. }
+        | LlmError::Rejected { .. }
+        | LlmError::TooLong
+        | LlmError::CutOff
+        | LlmError::TooLarge
+        | LlmError::Unreadable(_) => AskProblem::Lasting,
     }
 }
 

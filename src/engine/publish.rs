@@ -15,7 +15,7 @@ use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Fact, Key, Owed};
 use crate::render;
-use crate::store::{CommentState, ThreadLease};
+use crate::store::{CommentState, Held, ThreadLease};
 
 /// All that the thread should show, drawn from the record alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,9 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
     let mut failed = None;
     let easel = match Easel::new(&ctx, &lease) {
         Ok(easel) => easel,
-        Err(trouble) => return Published { replied, drawn: Drawn::Later(trouble.when(&ctx, lease.thread())) },
+        Err(trouble) => {
+            return Published { replied, drawn: Drawn::Later(trouble.when(&ctx, lease.thread())) };
+        }
     };
     for (owed, text) in &picture.answers {
         match easel.answer(owed, text.as_deref()).await {
@@ -180,26 +182,47 @@ impl<'a> Easel<'a> {
                 Some(id) => self.edit(key, id, &body).await,
                 None => self.create(key, &body).await,
             },
+            CommentState::LeaseLost => Err(lease_lost()),
         }
     }
 
     async fn create(&self, key: &str, body: &str) -> Result<CommentId, Trouble> {
         self.write().await;
         let id = self.forge.create_comment(self.thread(), body).await?;
-        self.ctx.store.comment_posted(self.lease, key, id, &hash(body)).await?;
+        self.shown(key, id, &hash(body)).await?;
         Ok(id)
+    }
+
+    /// Keeps what the forge shows now. A lease lost in between is found by the next write.
+    async fn shown(&self, key: &str, id: CommentId, what: &str) -> Result<(), Trouble> {
+        match self.ctx.store.comment_posted(self.lease, key, id, what).await? {
+            Held::Yes => Ok(()),
+            Held::Lost => Err(lease_lost()),
+        }
     }
 
     async fn edit(&self, key: &str, id: CommentId, body: &str) -> Result<CommentId, Trouble> {
         self.write().await;
         match self.forge.edit_comment(self.thread(), id, body).await {
             Ok(()) => {
-                self.ctx.store.comment_posted(self.lease, key, id, &hash(body)).await?;
+                self.shown(key, id, &hash(body)).await?;
                 Ok(id)
             }
             // Somebody deleted it. A run without its card cannot be followed, so it gets a new one.
-            Err(ForgeError::NotFound(_)) => self.create(key, body).await,
+            Err(ForgeError::NotFound(_)) => {
+                self.begin_anew(key).await?;
+                self.create(key, body).await
+            }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn begin_anew(&self, key: &str) -> Result<(), Trouble> {
+        let store = &self.ctx.store;
+        let forgotten = store.comment_forgotten(self.lease, key).await?;
+        match (forgotten, store.comment_begin(self.lease, key, self.ctx.now()).await?) {
+            (Held::Lost, _) | (_, CommentState::LeaseLost) => Err(lease_lost()),
+            (Held::Yes, CommentState::Fresh | CommentState::Begun | CommentState::Posted { .. }) => Ok(()),
         }
     }
 
@@ -217,14 +240,15 @@ impl<'a> Easel<'a> {
     /// The run's one face on the thread. What was shown before is kept in the store, as a comment's text is; when that
     /// is not certain it can only have been 👀, and both reacting and taking back may safely be repeated.
     async fn show_face(&self, key: &str, face: Option<Reaction>) -> Result<(), Trouble> {
-        let wanted = face.map_or("none", face_name);
+        let wanted = face.map_or("none", Reaction::as_str);
         let before = match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { body_hash, .. } if body_hash == wanted => return Ok(()),
             CommentState::Posted { body_hash, .. } => {
-                FACES.into_iter().find(|face| face_name(*face) == body_hash)
+                FACES.into_iter().find(|face| face.as_str() == body_hash)
             }
             CommentState::Begun => Some(Reaction::Eyes),
             CommentState::Fresh => None,
+            CommentState::LeaseLost => return Err(lease_lost()),
         };
         self.write().await;
         if let Some(before) = before.filter(|before| Some(*before) != face) {
@@ -233,8 +257,7 @@ impl<'a> Easel<'a> {
         if let Some(face) = face {
             self.forge.react(self.thread(), None, face).await?;
         }
-        self.ctx.store.comment_posted(self.lease, key, CommentId(0), wanted).await?;
-        Ok(())
+        self.shown(key, NO_COMMENT, wanted).await
     }
 
     async fn write(&self) {
@@ -244,12 +267,11 @@ impl<'a> Easel<'a> {
 
 const FACES: [Reaction; 3] = [Reaction::Eyes, Reaction::Rocket, Reaction::Confused];
 
-fn face_name(face: Reaction) -> &'static str {
-    match face {
-        Reaction::Eyes => "eyes",
-        Reaction::Rocket => "rocket",
-        Reaction::Confused => "confused",
-    }
+/// A face is no comment, so its row has no comment's id.
+const NO_COMMENT: CommentId = CommentId(0);
+
+fn lease_lost() -> Trouble {
+    Trouble::Store(anyhow::anyhow!("the lease was lost"))
 }
 
 fn hash(text: &str) -> String {

@@ -122,6 +122,7 @@ async fn permission_of(forge: &Forge, project: &Project, event: &Event) -> Resul
 
 /// A card that a person deleted is drawn anew, as the one card of its run.
 async fn forget_comment(ctx: &Ctx, desk: &Desk, comment: crate::domain::CommentId) {
+    // A lost lease is found by the append that follows.
     if let Err(error) = ctx.store.comment_deleted(&desk.lease, comment).await {
         tracing::warn!("cannot note that a comment of {} is gone: {error:#}", desk.thread());
     }

@@ -13,7 +13,7 @@ use super::{KEEP_DELIVERIES_MS, route};
 use crate::domain::{Account, AccountId, AccountKind, Event, EventKind, ForgeKind, Thread, ThreadRef};
 use crate::forge::Forge;
 use crate::planning::{EndState, Record, StopReason, Trigger};
-use crate::store::NewDelivery;
+use crate::store::{NewDelivery, Put};
 
 /// The event name under which the engine's own findings travel; their body is an [`Event`].
 const SYNTHETIC: &str = "planwright.event";
@@ -166,19 +166,19 @@ pub(super) fn runs_seen(key: &str) -> Option<u32> {
 }
 
 async fn put(ctx: &Ctx, key: String, event: &Event) -> anyhow::Result<()> {
-    tracing::info!(thread = %event.thread, "the sweep found {key}");
-    ctx.store
-        .put(NewDelivery {
-            key,
-            thread: Some(event.thread.clone()),
-            forge: event.thread.project.forge,
-            event: SYNTHETIC.to_owned(),
-            body: serde_json::to_vec(event)?.into(),
-            received_at: ctx.now(),
-            unreadable: None,
-        })
-        .await?;
-    // Nobody listening only means that the engine polls.
-    let _ = ctx.pokes.send(event.thread.clone());
+    let found = NewDelivery {
+        key: key.clone(),
+        thread: Some(event.thread.clone()),
+        forge: event.thread.project.forge,
+        event: SYNTHETIC.to_owned(),
+        body: serde_json::to_vec(event)?.into(),
+        received_at: ctx.now(),
+        unreadable: None,
+    };
+    if ctx.store.put(found).await? == Put::New {
+        tracing::info!(thread = %event.thread, "the sweep found {key}");
+        // Nobody listening only means that the engine polls.
+        let _ = ctx.pokes.send(event.thread.clone());
+    }
     Ok(())
 }

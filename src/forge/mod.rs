@@ -19,34 +19,15 @@ pub use github::{Github, GithubAuth, GithubSettings};
 pub use gitlab::{Gitlab, GitlabSettings};
 pub use local::{Local, LocalSettings, World};
 pub use retry::Patience;
-use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Account, AccountId, Comment, CommentId, ForgeKind, Permission, Project, Thread, ThreadRef,
 };
 
+pub use crate::domain::Reaction;
+
 /// The longest file that is read from a repository; settings are a page, not a book.
 pub const FILE_CAP: usize = 256 * 1024;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reaction {
-    Eyes,
-    Rocket,
-    Confused,
-}
-
-impl Reaction {
-    /// GitHub and GitLab happen to use the same three names.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Eyes => "eyes",
-            Self::Rocket => "rocket",
-            Self::Confused => "confused",
-        }
-    }
-}
 
 #[derive(Debug, Clone)]
 pub enum Forge {

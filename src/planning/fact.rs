@@ -76,10 +76,10 @@ pub enum Fact {
         notice: Notice,
         comment: Option<CommentId>,
     },
-    /// The comment that an earlier fact called for is on the thread.
+    /// What an earlier fact called for is on the thread: a comment, or only a reaction.
     Replied {
         key: Key,
-        comment: CommentId,
+        comment: Option<CommentId>,
     },
     /// A comment by somebody: read by the run if the author may steer, else only counted.
     CommentArrived {
@@ -134,6 +134,7 @@ pub enum Fact {
         key: Key,
         problem: AskProblem,
         reason: String,
+        usage: Option<Usage>,
     },
     TimerFired {
         key: Key,

@@ -172,8 +172,11 @@ fn apply(run: &mut Run, at: Millis, fact: &Fact) {
             run.unused_comments += 1;
         }
         Fact::AskBegun { .. } => run.spent.model_calls += 1,
-        Fact::AskFailed { key, problem, reason } if *key == run.ask_key() => {
-            ask_failed(run, at, *problem, reason.clone());
+        Fact::AskFailed { key, problem, reason, usage } => {
+            usage.iter().for_each(|usage| spend(run, usage));
+            if *key == run.ask_key() {
+                ask_failed(run, at, *problem, reason.clone());
+            }
         }
         Fact::TimerFired { key } if run.retry.as_ref().is_some_and(|retry| retry.key == *key) => {
             run.retry = None
@@ -196,7 +199,6 @@ fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         }
         Fact::CommentArrived { .. }
         | Fact::DescriptionEdited { .. }
-        | Fact::AskFailed { .. }
         | Fact::TimerFired { .. }
         | Fact::Triggered { .. }
         | Fact::Refused { .. }

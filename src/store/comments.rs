@@ -84,6 +84,17 @@ impl Store {
         self.while_held(lease, query).await
     }
 
+    /// As [`Store::comment_forgotten`], when only the comment's id on the forge is known.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_deleted(&self, lease: &ThreadLease, id: CommentId) -> Result<Held, StoreError> {
+        let query = sqlx::query("DELETE FROM comments WHERE thread = $1 AND comment_id = $2")
+            .bind(lease.thread().to_string())
+            .bind(id.0);
+        self.while_held(lease, query).await
+    }
+
     async fn while_held(
         &self,
         lease: &ThreadLease,

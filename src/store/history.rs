@@ -60,6 +60,30 @@ impl History {
         self.root.join(forge).join(thread.project.path()).join(kind).join(format!("{}.jsonl", thread.number))
     }
 
+    /// All history files there are, in the order of their names.
+    ///
+    /// # Errors
+    /// When a directory cannot be read.
+    pub fn files(&self) -> std::io::Result<Vec<PathBuf>> {
+        let mut found = vec![];
+        let mut open = vec![self.root.clone()];
+        while let Some(dir) = open.pop() {
+            if !dir.exists() {
+                continue;
+            }
+            for entry in std::fs::read_dir(dir)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.extension().is_some_and(|end| end == "jsonl") {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
     /// Adds what the file lacks. Looks only at its end, so it costs what is new and not what is old; damage further up
     /// is found by [`super::verify`] and mended by [`History::repair`].
     ///

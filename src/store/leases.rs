@@ -11,7 +11,7 @@ use crate::domain::{Millis, ThreadRef};
 
 /// The right to write about one thread. Who has lost the lease still has this value, but its fencing number is old, and
 /// every write shows it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadLease {
     thread: ThreadRef,
     fence: i64,
@@ -125,6 +125,20 @@ impl Store {
             .await?;
         writer.keep();
         Ok(())
+    }
+
+    /// Whether any thread is due or being worked on. Threads that wait for a later time are not busy.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn is_busy(&self, now: Millis) -> Result<bool, StoreError> {
+        let row = sqlx::query(
+            "SELECT COUNT(*) AS busy FROM threads WHERE lease_until IS NOT NULL OR wake_at <= $1",
+        )
+        .bind(now.0)
+        .fetch_one(&self.shared.readers)
+        .await?;
+        Ok(row.try_get::<i64, _>("busy")? > 0)
     }
 
     /// Makes the thread due at `at`, or earlier if it was due earlier.

@@ -5,8 +5,8 @@ use planwright::domain::{
 };
 use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
 use planwright::planning::{
-    AskProblem, Effect, Entry, Fact, InFlight, Key, Observation, Policy, Question, Record, Rules, RunId, StopReason,
-    Trigger, interpret, keeps, next_effects, plan_digest,
+    AskProblem, Effect, Entry, Fact, InFlight, Key, Observation, Policy, Question, Record, Rules, RunId,
+    StopReason, Trigger, interpret, keeps, next_effects, plan_digest,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -53,7 +53,14 @@ fn action() -> Action {
 }
 
 fn answer(key: Key, question: Question) -> Fact {
-    let usage = Usage { model: "m".to_owned(), calls: 1, input_tokens: 10, output_tokens: 5, cost_micro_usd: Some(7) };
+    let usage = Usage {
+        model: "m".to_owned(),
+        calls: 1,
+        input_tokens: 10,
+        output_tokens: 5,
+        cost_micro_usd: Some(7),
+        ms: 1,
+    };
     match question {
         Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage },
         Question::Decompose => Fact::Decomposed { key, reasoning: String::new(), steps: vec![step()], usage },
@@ -66,8 +73,15 @@ fn answer(key: Key, question: Question) -> Fact {
 
 /// Any fact at all, in any order, with keys that mostly do not fit: what a damaged or foreign journal could hold.
 fn any_fact() -> impl Strategy<Value = Fact> {
-    let key = || prop_oneof![Just("r1/understand/r0/t0"), Just("r1/decompose/r0/t0"), Just("r1/sequence/r1/t0"), Just("x")]
-        .prop_map(|k| Key(k.to_owned()));
+    let key = || {
+        prop_oneof![
+            Just("r1/understand/r0/t0"),
+            Just("r1/decompose/r0/t0"),
+            Just("r1/sequence/r1/t0"),
+            Just("x")
+        ]
+        .prop_map(|k| Key(k.to_owned()))
+    };
     let who = || (2_i64..5).prop_map(|id| Account::person(id, "p"));
     let comment = || prop_oneof![Just(None), (1_i64..4).prop_map(|id| Some(CommentId(id)))];
     prop_oneof![
@@ -86,8 +100,18 @@ fn any_fact() -> impl Strategy<Value = Fact> {
         key().prop_map(|key| answer(key, Question::Understand)),
         key().prop_map(|key| answer(key, Question::Decompose)),
         key().prop_map(|key| answer(key, Question::Sequence)),
-        key().prop_map(|key| Fact::AskFailed { key, problem: AskProblem::Passing, reason: "r".to_owned() }),
-        key().prop_map(|key| Fact::AskFailed { key, problem: AskProblem::Lasting, reason: "r".to_owned() }),
+        key().prop_map(|key| Fact::AskFailed {
+            key,
+            problem: AskProblem::Passing,
+            reason: "r".to_owned(),
+            usage: None
+        }),
+        key().prop_map(|key| Fact::AskFailed {
+            key,
+            problem: AskProblem::Lasting,
+            reason: "r".to_owned(),
+            usage: None
+        }),
         key().prop_map(|key| Fact::TimerFired { key }),
         Just(Fact::Failed { reason: "r".to_owned() }),
     ]
@@ -165,7 +189,8 @@ fn any_happening() -> impl Strategy<Value = Happening> {
     let said = |words: &'static str| {
         (any::<u16>(), 2_i64..5).prop_map(move |(id, by)| {
             let author = Account::person(by, "p");
-            let comment = Comment { id: CommentId(i64::from(id)), author, body: words.to_owned(), created_at: None };
+            let comment =
+                Comment { id: CommentId(i64::from(id)), author, body: words.to_owned(), created_at: None };
             Happening::Event(by, EventKind::CommentCreated { comment })
         })
     };
@@ -180,7 +205,9 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         said("/plan"),
         said("/status"),
         said("just words"),
-        4 => Just(Happening::Answer),
+        Just(Happening::Answer),
+        Just(Happening::Answer),
+        Just(Happening::Answer),
         Just(Happening::Fail(AskProblem::Passing)),
         Just(Happening::Fail(AskProblem::Lasting)),
         Just(Happening::StaleAnswer),
@@ -224,7 +251,7 @@ impl Play {
             }
             Happening::Fail(problem) => {
                 if let Some((key, _)) = self.in_flight.pop() {
-                    self.tell(vec![Fact::AskFailed { key, problem, reason: "no".to_owned() }]);
+                    self.tell(vec![Fact::AskFailed { key, problem, reason: "no".to_owned(), usage: None }]);
                 }
             }
             Happening::StaleAnswer => {
