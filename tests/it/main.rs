@@ -1,1 +1,3 @@
 //! Purpose: all integration tests in one binary.
+
+mod config;
