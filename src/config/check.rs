@@ -331,3 +331,229 @@ impl Findings<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const SECRETS: [(&str, &str); 6] = [
+        ("GITHUB_TOKEN", "t"),
+        ("GITHUB_WEBHOOK_SECRET", "s"),
+        ("GITLAB_TOKEN", "t"),
+        ("GITLAB_WEBHOOK_SECRET", "s"),
+        ("PLANWRIGHT_LOCAL_SECRET", "s"),
+        ("OPENAI_API_KEY", "k"),
+    ];
+
+    /// Settings about which there is nothing to say; a row of a test changes one thing.
+    const SOUND: &str = "forges: { github: {} }
+models: { default: { price: { input_usd_per_mtok: 1, output_usd_per_mtok: 2 } } }
+planning: { enabled: true }
+";
+
+    fn problems(text: &str, env: &Env) -> Vec<String> {
+        let config = Config::parse(text, Path::new("config.yaml"), env).unwrap();
+        config.check(env).iter().map(Problem::to_string).collect()
+    }
+
+    /// `SOUND` with some of its sections replaced or others added.
+    fn sound_but(change: &str) -> String {
+        let section = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
+        let replaced: Vec<String> =
+            change.lines().filter(|line| !line.starts_with(' ')).map(section).collect();
+        let kept = SOUND.lines().filter(|line| !replaced.contains(&section(line)));
+        kept.chain(change.lines()).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn sound_settings_have_no_problems() {
+        assert_eq!(problems(SOUND, &Env::of(&SECRETS)), Vec::<String>::new());
+        let both = sound_but("forges: { github: {}, gitlab: {}, local: { enabled: true } }");
+        assert_eq!(problems(&both, &Env::of(&SECRETS)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn problems_are_said_in_a_sentence() {
+        for (change, says) in [
+            (
+                "forges: {}",
+                "warning: forges: no forge is configured, so nothing will arrive; add `github` or `gitlab`",
+            ),
+            (
+                "planning: {}",
+                "warning: planning.enabled: planning is switched on nowhere, so the bot will only say how to switch it on; set it in a rule under `repos`",
+            ),
+            (
+                "server: { public_url: 'http://bot.example.com' }",
+                "warning: server.public_url: plain `http://` can be read on the way; use `https://`",
+            ),
+            (
+                "store: { url: 'postgres://db/x' }",
+                "error: store.url: PostgreSQL is not supported by this version; use `sqlite://` with a path",
+            ),
+            (
+                "data_dir: /var/lib/planwright",
+                "warning: store.url: `data_dir` was moved but the database still lies in `./data`; set `store.url` as well",
+            ),
+            (
+                "forges: { github: { api_url: 'http://ghe.example.com/api/v3' } }",
+                "warning: forges.github.api_url: the token is sent to `http://ghe.example.com/api/v3` unencrypted; use `https://`",
+            ),
+            (
+                "forges: { gitlab: { confidential: true } }",
+                "warning: forges.gitlab.confidential: text of confidential issues will reach the model's provider",
+            ),
+            (
+                "server: { listen: '0.0.0.0:1' }\nforges: { local: { enabled: true } }",
+                "warning: forges.local.enabled: the local forge is for this machine only, but the server listens to others too",
+            ),
+            (
+                "models: { default: {} }",
+                "warning: models.default.price: without a price its costs are unknown, so `budget.usd` cannot be kept; `budget.tokens` and `budget.model_calls` can",
+            ),
+            (
+                "models: { default: { provider: offline }, roles: { judge: defualt } }",
+                "error: models.roles.judge: there is no model `defualt`; did you mean `default`?",
+            ),
+            (
+                "models: { default: { provider: offline }, roles: { advisor: x } }",
+                "error: models.roles.advisor: there is no model `x`",
+            ),
+            (
+                "models: { default: { provider: offline }, defualt: {} }",
+                "warning: models.defualt: no role uses this model; did you mean `default`?",
+            ),
+            (
+                "models: { default: { base_url: 'http://llm.example.com', price: { input_usd_per_mtok: 0, output_usd_per_mtok: 0 } } }",
+                "warning: models.default.base_url: the key is sent to `http://llm.example.com` unencrypted; use `https://`",
+            ),
+            (
+                "planning: { enabled: true, replanning: { llm_decision: { user_confirmation_threshold: 0.6 } } }",
+                "error: planning.replanning.llm_decision.user_confirmation_threshold: it is above `min_confidence_threshold`, so no confidence would lead to a question",
+            ),
+            (
+                "approval: { auto: medium }\ndeliver: ready",
+                "warning: approval.auto: with `deliver: ready` edits that nobody approved are put up for merging",
+            ),
+            (
+                "budget: { usd: null, model_calls: null }",
+                "warning: budget: nothing limits what a run may cost; set `usd`, `tokens` or `model_calls`",
+            ),
+            (
+                "triggers: { label: '' }",
+                "error: triggers.label: a label cannot be empty; write `null` to switch it off",
+            ),
+            (
+                "tools: { mcp_servers: { a: {} } }",
+                "error: tools.mcp_servers.a: it needs a `command` or a `url`",
+            ),
+            (
+                "tools: { mcp_servers: { a: { command: [x], url: 'https://h' } } }",
+                "error: tools.mcp_servers.a: both `command` and `url` are given; keep one of them",
+            ),
+            (
+                "tools: { mcp_servers: { a: { url: 'file:///x' } } }",
+                "error: tools.mcp_servers.a.url: it must start with `https://` or `http://`",
+            ),
+            (
+                "tools: { mcp_servers: { a: { url: 'http://h.example', token_env: T } } }",
+                "warning: tools.mcp_servers.a.url: the token is sent to `http://h.example` unencrypted; use `https://`",
+            ),
+            ("tools: { commands: { a: {} } }", "error: tools.commands.a.argv: it needs a program to run"),
+            (
+                "repos: [{ match: '*' }, { match: '*', tools: { commands: { a: {} } } }]",
+                "error: repos[1].tools.commands.a.argv: it needs a program to run",
+            ),
+        ] {
+            assert_eq!(problems(&sound_but(change), &Env::of(&SECRETS)), [says], "{change}");
+        }
+    }
+
+    #[test]
+    fn a_forge_without_secrets_does_not_start() {
+        let text = sound_but("forges: { github: {}, gitlab: {}, local: { enabled: true } }");
+        let end =
+            "is empty or not set; without it anyone could send deliveries, so the server does not start";
+        let blank = Env::of(&[("GITHUB_WEBHOOK_SECRET", "  "), ("OPENAI_API_KEY", "k")]);
+        assert_eq!(
+            problems(&text, &blank),
+            [
+                "error: forges.github.token: the environment variable `GITHUB_TOKEN` is empty or not set"
+                    .to_owned(),
+                format!(
+                    "error: forges.github.webhook_secret: the environment variable `GITHUB_WEBHOOK_SECRET` {end}"
+                ),
+                "error: forges.gitlab.token: the environment variable `GITLAB_TOKEN` is empty or not set"
+                    .to_owned(),
+                format!(
+                    "error: forges.gitlab.webhook_secret: the environment variable `GITLAB_WEBHOOK_SECRET` {end}"
+                ),
+                format!(
+                    "error: forges.local.webhook_secret: the environment variable `PLANWRIGHT_LOCAL_SECRET` {end}"
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_of_the_two_secrets_of_gitlab_is_enough() {
+        let text = sound_but("forges: { gitlab: { signing_token_env: SIGNING } }");
+        let env = Env::of(&[("GITLAB_TOKEN", "t"), ("SIGNING", "whsec_x"), ("OPENAI_API_KEY", "k")]);
+        assert_eq!(problems(&text, &env), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_an_error() {
+        let text = sound_but("forges: { github: { app: { id: 1, private_key_file: /nowhere/key.pem } } }");
+        let found = problems(&text, &Env::of(&SECRETS));
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with(
+                "error: forges.github.app.private_key_file: cannot read the secret from `/nowhere"
+            )
+        );
+    }
+
+    #[test]
+    fn a_model_on_this_machine_needs_no_key() {
+        let price = "price: { input_usd_per_mtok: 0, output_usd_per_mtok: 0 }";
+        let env = Env::of(&SECRETS[..2]);
+        let local =
+            sound_but(&format!("models: {{ default: {{ base_url: 'http://127.0.0.1:8080/v1', {price} }} }}"));
+        assert_eq!(problems(&local, &env), Vec::<String>::new());
+        let remote = sound_but(&format!("models: {{ default: {{ {price} }} }}"));
+        assert_eq!(
+            problems(&remote, &env),
+            [
+                "warning: models.default.api_key_env: the environment variable `OPENAI_API_KEY` is empty or not set; \
+              write `api_key_env: null` if the server needs no key"
+            ]
+        );
+    }
+
+    #[test]
+    fn rules_repeat_no_problem_of_the_file() {
+        let text = sound_but("triggers: { label: '' }\nrepos: [{ match: '*', deliver: none }]");
+        assert_eq!(problems(&text, &Env::of(&SECRETS)).len(), 1);
+        let only_in_a_rule = sound_but("planning: {}\nrepos: [{ match: '*', planning: { enabled: true } }]");
+        assert_eq!(problems(&only_in_a_rule, &Env::of(&SECRETS)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn secrets_are_listed_by_whether_they_are_set() {
+        let env = Env::of(&[("GITHUB_TOKEN", "ghp_hidden")]);
+        let config = Config::parse(SOUND, Path::new("c"), &env).unwrap();
+        let states: Vec<_> = config.secrets(&env).into_iter().map(|s| (s.key, s.set)).collect();
+        assert_eq!(
+            states,
+            [
+                ("forges.github.token".to_owned(), true),
+                ("forges.github.webhook_secret".to_owned(), false),
+                ("models.default.api_key".to_owned(), false)
+            ]
+        );
+        assert!(!format!("{config:?} {:?}", config.secrets(&env)).contains("hidden"));
+    }
+}

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_yaml::{Mapping, Value};
 
 use super::checked::{self, deserialize_checked};
+use super::env::Switches;
 use super::{
     Approval, Budget, Config, Crew, Deliver, Language, Notices, Planning, RepoSettings, Tools, Triggers,
 };
@@ -148,13 +149,37 @@ impl Config {
 }
 
 impl RepoRule {
-    pub(super) fn remember(&mut self, mut given: Mapping) {
-        given.remove("match");
-        self.given = given;
+    pub(super) fn remember(&mut self, given: &Value) -> Result<(), serde_yaml::Error> {
+        self.given = self.typed().written(given)?;
+        Ok(())
+    }
+
+    fn typed(&self) -> RepoSettings {
+        RepoSettings {
+            triggers: self.triggers.clone(),
+            planning: self.planning.clone(),
+            approval: self.approval.clone(),
+            crew: self.crew.clone(),
+            tools: self.tools.clone(),
+            deliver: self.deliver,
+            budget: self.budget.clone(),
+            language: self.language.clone(),
+            notices: self.notices,
+            switches: Switches::default(),
+        }
     }
 }
 
 impl RepoSettings {
+    /// Of these settings, the keys that stand in a text. The values are the typed ones, because read without a type
+    /// some differ (`label: 7` is a text, but a number by itself).
+    pub(super) fn written(&self, given: &Value) -> Result<Mapping, serde_yaml::Error> {
+        match pick(serde_yaml::to_value(self)?, given) {
+            Value::Mapping(written) => Ok(written),
+            _ => Ok(Mapping::new()),
+        }
+    }
+
     pub(super) fn overlaid(&self, over: Mapping) -> Result<Self, serde_yaml::Error> {
         let mut value = serde_yaml::to_value(self)?;
         lay_over(&mut value, Value::Mapping(over));
@@ -163,10 +188,24 @@ impl RepoSettings {
     }
 }
 
-/// Mappings are joined key by key, everything else is replaced. A section without keys (`planning:` alone) says nothing.
+/// A section without keys (`planning:` alone) says nothing.
+fn pick(typed: Value, given: &Value) -> Value {
+    match (typed, given) {
+        (Value::Mapping(typed), Value::Mapping(given)) => {
+            let picked = typed.into_iter().filter_map(|(key, value)| {
+                let picked = pick(value, given.get(&key)?);
+                Some((key, picked))
+            });
+            Value::Mapping(picked.collect())
+        }
+        (Value::Mapping(_), _) => Value::Mapping(Mapping::new()),
+        (typed, _) => typed,
+    }
+}
+
+/// Mappings are joined key by key, everything else is replaced.
 fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
-        (Value::Mapping(_), Value::Null) => {}
         (Value::Mapping(below), Value::Mapping(above)) => {
             for (key, value) in above {
                 match below.get_mut(&key) {
@@ -178,5 +217,106 @@ fn lay_over(below: &mut Value, above: Value) {
             }
         }
         (below, above) => *below = above,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{AutoApproval, Env};
+
+    fn config(text: &str) -> Config {
+        Config::parse(text, Path::new("config.yaml"), &Env::default()).unwrap()
+    }
+
+    fn settings(text: &str, project: &str) -> RepoSettings {
+        config(text).for_repo(&project.parse().unwrap())
+    }
+
+    #[test]
+    fn patterns_match_by_name() {
+        for (pattern, project, matches) in [
+            ("github:acme/*", "github:acme/web", true),
+            ("github:ACME/Web", "github:acme/web", true),
+            ("github:acme/*", "github:acme2/web", false),
+            ("github:acme/*", "gitlab:acme/web", false),
+            ("gitlab:group/*", "gitlab:group/proj", true),
+            ("gitlab:group/*", "gitlab:group/sub/proj", false),
+            ("gitlab:group/**", "gitlab:group/sub/proj", true),
+            ("*:acme/{web,api}", "github:acme/api", true),
+            ("*", "gitlab:group/sub/proj", true),
+            ("**", "local:sample", true),
+            ("local:*", "local:sample", true),
+        ] {
+            let found = RepoPattern::try_from(pattern.to_owned()).unwrap().matches(&project.parse().unwrap());
+            assert_eq!(found, matches, "{pattern} and {project}");
+        }
+        for bad in ["", "acme/*", "acme", "github/acme", "github:{", "forgejo:a/b"] {
+            assert!(RepoPattern::try_from(bad.to_owned()).is_err(), "{bad} was taken");
+        }
+    }
+
+    #[test]
+    fn later_rules_win_and_unwritten_keys_stay() {
+        let text = "
+planning: { max_reflection_count: 7, replanning: { on_limit: stop } }
+approval: { auto: medium }
+crew: { operators: [ann, bob] }
+repos:
+  - { match: '*', planning: { enabled: true, replanning: { global: { max_total_replans: 4 } } } }
+  - { match: 'github:acme/*', approval: { auto: nothing }, crew: { operators: [eve] }, budget: { usd: null } }
+  - { match: 'github:acme/old', planning: { enabled: false } }
+";
+        let mut expected = config(text).without_rules();
+        expected.planning.enabled = true;
+        expected.planning.replanning.global.max_total_replans = 4;
+        assert_eq!(settings(text, "gitlab:g/p"), expected);
+        expected.approval.auto = AutoApproval::Nothing;
+        expected.crew.operators = vec!["eve".to_owned()];
+        expected.budget.usd = None;
+        assert_eq!(settings(text, "github:acme/web"), expected);
+        expected.planning.enabled = false;
+        assert_eq!(settings(text, "github:acme/old"), expected);
+        assert_eq!(expected.planning.max_reflection_count, 7, "the file's own value stays below the rules");
+    }
+
+    #[test]
+    fn values_that_read_differently_without_a_type_are_laid_over_too() {
+        let text = "repos: [{ match: '*', planning: , tools: { commands: { t: { argv: [1, true] } } }, \
+                    triggers: { label: 7 }, language: no, budget: { usd: 3 } }]";
+        let found = settings(text, "local:x");
+        assert_eq!(found.triggers.label.as_deref(), Some("7"));
+        assert_eq!(found.language.name(), Some("no"));
+        assert_eq!(found.budget.usd.map(crate::config::Usd::micros), Some(3_000_000));
+        assert_eq!(found.tools.commands.values().next().unwrap().argv, ["1", "true"]);
+        assert_eq!(found.planning, Planning::default());
+    }
+
+    #[test]
+    fn every_value_of_the_defaults_can_be_a_rule() {
+        // Laying valid settings over valid settings must give valid settings; `for_repo` relies on it.
+        let all = serde_yaml::to_value(RepoSettings::default()).unwrap();
+        let base = RepoSettings { deliver: Deliver::Ready, ..RepoSettings::default() };
+        let laid = base.overlaid(RepoSettings::default().written(&all).unwrap()).unwrap();
+        assert_eq!(laid, RepoSettings::default());
+    }
+
+    #[test]
+    fn the_environment_wins_over_rules() {
+        let env = Env::of(&[("PLANNING_ENABLED", "false"), ("MAX_TOTAL_REPLANS", "1")]);
+        let text = "{ planning: { enabled: true }, repos: [{ match: '*', planning: { enabled: true, \
+                    replanning: { global: { max_total_replans: 9 } } } }] }";
+        let config = Config::parse(text, Path::new("c"), &env).unwrap();
+        let found = config.for_repo(&"github:a/b".parse().unwrap()).planning;
+        assert_eq!((found.enabled, found.replanning.global.max_total_replans), (false, 1));
+        assert!(!config.planning.enabled);
+    }
+
+    #[test]
+    fn rules_are_written_as_they_were_given() {
+        let text = "repos:\n- match: github:acme/*\n  planning:\n    enabled: true\n";
+        assert!(serde_yaml::to_string(&config(text)).unwrap().ends_with(text));
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::load::typed_and_given;
+use super::load::{invalid, typed_and_given};
 use super::values::ToolName;
 use super::{
     ActionSequence, Approval, Budget, ConfigError, Crew, EscalationLimits, Execution, Global,
@@ -35,13 +35,9 @@ impl RepoSettings {
         if yaml_text.len() > MAX_REPO_FILE {
             return Err(ConfigError::TooBig { path: path.to_owned(), limit: MAX_REPO_FILE as u64 });
         }
-        let (_, given) = typed_and_given::<Self>(yaml_text, path)?;
-        let wanted = self.overlaid(given).map_err(|error| ConfigError::Invalid {
-            path: path.to_owned(),
-            line: 0,
-            column: 0,
-            message: error.to_string(),
-        })?;
+        let (typed, given) = typed_and_given::<Self>(yaml_text, path)?;
+        let wanted = typed.written(&given).and_then(|written| self.overlaid(written));
+        let wanted = wanted.map_err(|error| invalid(&error, yaml_text, path))?;
         let mut narrower = Narrower { refused: Vec::new() };
         let mut settings = narrower.settings(self, &wanted);
         let asked = settings.planning.clone();
@@ -386,4 +382,310 @@ impl Narrower {
 fn covers(known: &str, asked: &str, wildcard: &str) -> bool {
     let beginning = known.strip_suffix(wildcard).filter(|start| !start.contains(['*', '?', '[', '{', '\\']));
     known == asked || beginning.is_some_and(|start| asked.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Env};
+
+    /// A server that allows something of everything, so that both directions can be tried.
+    const SERVER: &str = "
+planning: { enabled: true, interactive: auto, replanning: { llm_decision: { separate_call: true } } }
+approval: { auto: low }
+crew: { workers: 4, operators: [ann] }
+tools:
+  mcp_servers:
+    files: { command: [mcp-files], allow: ['read_*', list], pass_env: [HOME] }
+  commands:
+    test: { argv: [cargo, test] }
+  paths: { allow: ['src/**', 'docs/*.md'], deny: ['src/secret/**'] }
+deliver: draft
+";
+
+    fn server(env: &[(&str, &str)]) -> RepoSettings {
+        let config = Config::parse(SERVER, Path::new("config.yaml"), &Env::of(env)).unwrap();
+        config.for_repo(&"github:acme/web".parse().unwrap())
+    }
+
+    fn narrowed(text: &str) -> (RepoSettings, Vec<String>) {
+        server(&[]).narrowed_by(text).unwrap()
+    }
+
+    #[test]
+    fn asking_for_less_is_granted() {
+        for text in [
+            "triggers: { assign: false }",
+            "triggers: { label: null, mention: false }",
+            "planning: { enabled: false }",
+            "planning: { interactive: always, max_reflection_count: 0, max_plan_revision_count: 1 }",
+            "planning: { reflection_interval: 1 }",
+            "planning: { reflection_interval: 99 }",
+            "planning: { replanning: { enabled: false, on_limit: stop } }",
+            "planning: { replanning: { llm_decision: { min_confidence_threshold: 0.9 } } }",
+            "planning: { replanning: { goal_understanding: { auto_assume_on_no_response: false, \
+             auto_assume_timeout_minutes: 60, max_clarification_requests: 1 } } }",
+            "planning: { replanning: { global: { max_total_replans: 0, same_trigger_max_count: 1 } } }",
+            "approval: { auto: nothing }",
+            "crew: { workers: 1, limits: { people: 0 } }",
+            "tools: { mcp_servers: { files: { enabled: false } } }",
+            "tools: { mcp_servers: { files: { allow: [read_file, 'read_d*'] } } }",
+            "tools: { commands: { test: { enabled: false } } }",
+            "tools: { paths: { allow: ['src/web/*.rs', 'docs/*.md'] } }",
+            "deliver: branch-only",
+            "budget: { usd: 0.5, tokens: 1000, model_calls: 10, minutes: 5 }",
+            "language: ja",
+            "notices: quiet",
+        ] {
+            let (settings, refused) = narrowed(text);
+            assert_eq!(refused, Vec::<String>::new(), "{text}");
+            assert_ne!(settings, server(&[]), "{text} changed nothing");
+            let wanted: RepoSettings = {
+                let (typed, given) = typed_and_given::<RepoSettings>(text, Path::new("x")).unwrap();
+                server(&[]).overlaid(typed.written(&given).unwrap()).unwrap()
+            };
+            assert_eq!(settings, wanted, "{text} did not get what it asked for");
+        }
+    }
+
+    #[test]
+    fn asking_for_more_is_refused_key_by_key() {
+        for (text, says) in [
+            (
+                "triggers: { label: other }",
+                "`triggers.label` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "planning: { interactive: never }",
+                "`planning.interactive` stays `auto`: a repository's file may only raise it",
+            ),
+            (
+                "planning: { max_reflection_count: 4 }",
+                "`planning.max_reflection_count` stays `3`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { max_plan_revision_count: 9 }",
+                "`planning.max_plan_revision_count` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { on_limit: continue } }",
+                "`planning.replanning.on_limit` stays `ask`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { llm_decision: { min_confidence_threshold: 0.1 } } }",
+                "`planning.replanning.llm_decision.min_confidence_threshold` stays `0.5`: a repository's file may only raise it",
+            ),
+            (
+                "planning: { replanning: { llm_decision: { require_user_confirmation_on_low_confidence: false } } }",
+                "`planning.replanning.llm_decision.require_user_confirmation_on_low_confidence` stays `true`: a repository's file may only switch it on",
+            ),
+            (
+                "planning: { replanning: { llm_decision: { user_confirmation_threshold: 0.1 } } }",
+                "`planning.replanning.llm_decision.user_confirmation_threshold` stays `0.3`: a repository's file may only raise it",
+            ),
+            (
+                "planning: { replanning: { llm_decision: { separate_call: false } } }",
+                "`planning.replanning.llm_decision.separate_call` stays `true`: a repository's file may only switch it on",
+            ),
+            (
+                "planning: { replanning: { goal_understanding: { max_clarification_requests: 3 } } }",
+                "`planning.replanning.goal_understanding.max_clarification_requests` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { goal_understanding: { auto_assume_timeout_minutes: 1 } } }",
+                "`planning.replanning.goal_understanding.auto_assume_timeout_minutes` stays `30`: a repository's file may only raise it",
+            ),
+            (
+                "planning: { replanning: { task_decomposition: { max_redecomposition_attempts: 4 } } }",
+                "`planning.replanning.task_decomposition.max_redecomposition_attempts` stays `3`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { action_sequence: { max_regeneration_attempts: 4 } } }",
+                "`planning.replanning.action_sequence.max_regeneration_attempts` stays `3`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { execution: { max_action_retries: 4 } } }",
+                "`planning.replanning.execution.max_action_retries` stays `3`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { execution: { max_partial_replans: 4 } } }",
+                "`planning.replanning.execution.max_partial_replans` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { reflection: { max_plan_revisions: 3 } } }",
+                "`planning.replanning.reflection.max_plan_revisions` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { global: { max_total_replans: 11 } } }",
+                "`planning.replanning.global.max_total_replans` stays `10`: a repository's file may only lower it",
+            ),
+            (
+                "planning: { replanning: { global: { infinite_loop_detection: false } } }",
+                "`planning.replanning.global.infinite_loop_detection` stays `true`: a repository's file may only switch it on",
+            ),
+            (
+                "planning: { replanning: { global: { same_trigger_max_count: 3 } } }",
+                "`planning.replanning.global.same_trigger_max_count` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "approval: { auto: medium }",
+                "`approval.auto` stays `low`: a repository's file may only lower it",
+            ),
+            ("crew: { workers: 5 }", "`crew.workers` stays `4`: a repository's file may only lower it"),
+            (
+                "crew: { operators: [mallory] }",
+                "`crew.operators` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "crew: { limits: { planner: 3 } }",
+                "`crew.limits.planner` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "crew: { limits: { logic_validator: 3 } }",
+                "`crew.limits.logic_validator` stays `2`: a repository's file may only lower it",
+            ),
+            (
+                "crew: { limits: { external_advisor: 2 } }",
+                "`crew.limits.external_advisor` stays `1`: a repository's file may only lower it",
+            ),
+            (
+                "crew: { limits: { people: 4 } }",
+                "`crew.limits.people` stays `3`: a repository's file may only lower it",
+            ),
+            (
+                "tools: { mcp_servers: { evil: { command: [sh] } } }",
+                "`tools.mcp_servers.evil` is not used: only the server's own file can add it",
+            ),
+            (
+                "tools: { mcp_servers: { files: { command: [sh] } } }",
+                "`tools.mcp_servers.files.command` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "tools: { mcp_servers: { files: { url: 'https://evil.example' } } }",
+                "`tools.mcp_servers.files.url` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "tools: { mcp_servers: { files: { token_env: GITHUB_TOKEN } } }",
+                "`tools.mcp_servers.files.token_env` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "tools: { mcp_servers: { files: { pass_env: [HOME, GITHUB_TOKEN] } } }",
+                "`tools.mcp_servers.files.pass_env` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "tools: { mcp_servers: { files: { timeout_seconds: 61 } } }",
+                "`tools.mcp_servers.files.timeout_seconds` stays `60`: a repository's file may only lower it",
+            ),
+            (
+                "tools: { commands: { sh: { argv: [sh] } } }",
+                "`tools.commands.sh` is not used: only the server's own file can add it",
+            ),
+            (
+                "tools: { commands: { test: { argv: [sh] } } }",
+                "`tools.commands.test.argv` stays as it is: only the server's own file sets it",
+            ),
+            (
+                "tools: { commands: { test: { timeout_seconds: 601 } } }",
+                "`tools.commands.test.timeout_seconds` stays `600`: a repository's file may only lower it",
+            ),
+            ("deliver: ready", "`deliver` stays `draft`: a repository's file may only lower it"),
+            ("budget: { usd: 2.01 }", "`budget.usd` stays `2.0`: a repository's file may only lower it"),
+            ("budget: { usd: null }", "`budget.usd` stays `2.0`: a repository's file may only lower it"),
+            (
+                "budget: { model_calls: 201 }",
+                "`budget.model_calls` stays `200`: a repository's file may only lower it",
+            ),
+            (
+                "budget: { minutes: 121 }",
+                "`budget.minutes` stays `120`: a repository's file may only lower it",
+            ),
+        ] {
+            let (settings, refused) = narrowed(text);
+            assert_eq!(refused, [says], "{text}");
+            assert_eq!(settings, server(&[]), "{text} changed something");
+        }
+    }
+
+    #[test]
+    fn what_is_off_on_the_server_stays_off() {
+        let closed = Config::parse(
+            "{ triggers: { assign: false, label: null, mention: false }, planning: { replanning: { enabled: false, \
+             goal_understanding: { auto_assume_on_no_response: false } } }, tools: { commands: { t: { enabled: false, \
+             argv: [t] } } } }",
+            Path::new("c"),
+            &Env::default(),
+        );
+        let closed = closed.unwrap().for_repo(&"local:x".parse().unwrap());
+        let (settings, refused) = closed
+            .narrowed_by(
+                "{ triggers: { assign: true, label: planwright, mention: true }, planning: { enabled: true, \
+                 replanning: { enabled: true, goal_understanding: { auto_assume_on_no_response: true } } }, tools: \
+                 { commands: { t: { enabled: true } } } }",
+            )
+            .unwrap();
+        assert_eq!(settings, closed);
+        assert_eq!(refused.len(), 7, "{refused:#?}");
+    }
+
+    #[test]
+    fn tools_and_paths_are_left_out_one_by_one() {
+        let (settings, refused) = narrowed(
+            "tools: { mcp_servers: { files: { allow: [read_file, '*', write_file] } }, paths: { allow: ['src/a/**', \
+             '**', 'srcs/x', 'docs/*.txt', '{src,etc}/x'], deny: ['**/*.key'] } }",
+        );
+        let text = |list: &[crate::config::PathPattern]| {
+            list.iter().map(|p| p.as_ref().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(text(&settings.tools.paths.allow), ["src/a/**"]);
+        assert_eq!(text(&settings.tools.paths.deny), ["src/secret/**", "**/*.key"]);
+        assert_eq!(settings.tools.mcp_servers.values().next().unwrap().allow.len(), 1);
+        assert_eq!(refused.len(), 6, "{refused:#?}");
+        assert_eq!(
+            refused[0],
+            "`tools.mcp_servers.files.allow`: `*` is not used: the server does not allow all of it"
+        );
+    }
+
+    #[test]
+    fn the_rest_of_a_file_holds_when_a_key_is_refused() {
+        let (settings, refused) =
+            narrowed("{ budget: { usd: 9, minutes: 3 }, approval: { auto: medium }, language: de }");
+        let mut expected = server(&[]);
+        expected.budget.minutes = Some(3);
+        expected.language = crate::config::Language::Named("de".to_owned());
+        assert_eq!((settings, refused.len()), (expected, 2));
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_repository() {
+        let forced = server(&[("PLANNING_ENABLED", "true")]);
+        let (settings, refused) = forced.narrowed_by("planning: { enabled: false }").unwrap();
+        assert!(settings.planning.enabled);
+        assert_eq!(refused, ["a switch in the server's environment decides about `planning` over this file"]);
+        let (_, refused) = forced.narrowed_by("planning: { max_reflection_count: 1 }").unwrap();
+        assert_eq!(refused, Vec::<String>::new());
+    }
+
+    #[test]
+    fn mistakes_are_reported_and_nothing_holds() {
+        for (text, says) in [
+            ("planing: {}", ".planwright.yaml:1:1: unknown key `planing`; did you mean `planning`?"),
+            ("budget:\n  usd: lots", ".planwright.yaml:2:8: `budget.usd` must be a number, but is `lots`"),
+            (
+                "forges: {}",
+                ".planwright.yaml:1:1: unknown key `forges`; known are `triggers`, `planning`, `approval`, \
+                            `crew`, `tools`, `deliver`, `budget`, `language` and `notices`",
+            ),
+        ] {
+            assert_eq!(server(&[]).narrowed_by(text).unwrap_err().to_string(), says);
+        }
+        let big = "#".repeat(MAX_REPO_FILE + 1);
+        assert_eq!(
+            server(&[]).narrowed_by(&big).unwrap_err().to_string(),
+            "`.planwright.yaml` is larger than 64 KiB"
+        );
+        for empty in ["", "# nothing", "planning:\ntools:\n"] {
+            assert_eq!(narrowed(empty), (server(&[]), vec![]));
+        }
+    }
 }
