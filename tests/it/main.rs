@@ -1,7 +1,13 @@
 //! Purpose: all integration tests in one binary.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod config;
 mod core;
+mod fake_forge;
+mod forge_contract;
+mod forge_faults;
 mod history;
+mod intake;
+mod local_forge;
 mod store;
 mod translate;
