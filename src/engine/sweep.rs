@@ -12,11 +12,9 @@ use super::desk::load_record;
 use super::{KEEP_DELIVERIES_MS, route};
 use crate::domain::{Account, AccountId, AccountKind, Event, EventKind, ForgeKind, Thread, ThreadRef};
 use crate::forge::Forge;
+use crate::intake::translate::INTERNAL_EVENT;
 use crate::planning::{EndState, Record, StopReason, Trigger};
 use crate::store::{NewDelivery, Put};
-
-/// The event name under which the engine's own findings travel; their body is an [`Event`].
-const SYNTHETIC: &str = "planwright.event";
 
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
     let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.get()));
@@ -170,7 +168,7 @@ async fn put(ctx: &Ctx, key: String, event: &Event) -> anyhow::Result<()> {
         key: key.clone(),
         thread: Some(event.thread.clone()),
         forge: event.thread.project.forge,
-        event: SYNTHETIC.to_owned(),
+        event: INTERNAL_EVENT.to_owned(),
         body: serde_json::to_vec(event)?.into(),
         received_at: ctx.now(),
         unreadable: None,

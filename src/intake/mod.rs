@@ -1,6 +1,56 @@
-//! Purpose: …
+//! Purpose: the door for webhooks: cap, verify, name, store, answer. Nothing else happens in the request.
+//!
+//! - `http`: the routes, and which answer means what.
+//! - `body`: takes a body in within limits of size, time and memory.
+//! - `verify`: whether the forge sent it. Pure.
+//! - `translate`, with a file per forge: bytes to [`crate::domain::Event`]. Pure. Here it only tells the thread; the
+//!   engine translates the stored bytes again when their turn comes.
+//!
+//! | answer | meaning |
+//! |---|---|
+//! | 202 | on disk |
+//! | 200 | on disk since an earlier delivery, or nothing for us; the forge need not send it again |
+//! | 400 | genuine, but no JSON or no delivery id; the forge's settings are wrong |
+//! | 401 | not genuine; no hint why |
+//! | 404 | this forge is not configured |
+//! | 408, 413 | too slow, too large |
+//! | 503 | could not be stored; the forge should send it again |
 
+mod body;
 mod github;
 mod gitlab;
 mod gitlab_payload;
+mod http;
 pub mod translate;
+pub mod verify;
+
+use secrecy::SecretString;
+use tokio::sync::broadcast;
+
+pub use body::Limits;
+pub use http::{router, router_with};
+
+use crate::domain::{Millis, ThreadRef};
+use crate::store::Store;
+use translate::Confidential;
+
+/// What the door needs. A forge without a secret is not configured and answers 404.
+#[derive(Clone)]
+pub struct Intake {
+    pub store: Store,
+    pub secrets: Secrets,
+    pub clock: fn() -> Millis,
+    /// Told of every thread that got a new delivery, once that is on disk.
+    pub wake: broadcast::Sender<ThreadRef>,
+    pub confidential: Confidential,
+}
+
+#[derive(Clone, Default)]
+pub struct Secrets {
+    pub github: Option<SecretString>,
+    /// Sent as it is in `X-Gitlab-Token`.
+    pub gitlab: Option<SecretString>,
+    /// The signing token, `whsec_…`, of the newer form.
+    pub gitlab_signing: Option<SecretString>,
+    pub local: Option<SecretString>,
+}

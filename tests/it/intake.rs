@@ -1,0 +1,462 @@
+//! Purpose: the door over real HTTP: what is stored, what is refused, and with which answer.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use hmac::{Hmac, KeyInit, Mac};
+use planwright::domain::{Account, Event, EventKind, Millis, ThreadRef};
+use planwright::intake::translate::Confidential;
+use planwright::intake::{Intake, Limits, Secrets, router_with};
+use planwright::store::Delivery;
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use secrecy::SecretString;
+use serde_json::json;
+use sha2::Sha256;
+use sqlx::{Connection, SqliteConnection};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+
+use crate::store::{Fixture, LEASE_MS, NOW, thread};
+
+const SECRET: &str = "It's a Secret to Everybody";
+const TOKEN: &str = "open sesame";
+/// 32 bytes `k`.
+const SIGNING: &str = "whsec_a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=";
+
+fn now() -> Millis {
+    NOW
+}
+
+struct Door {
+    at: Fixture,
+    address: SocketAddr,
+    http: Client,
+    woken: broadcast::Receiver<ThreadRef>,
+    _server: JoinSet<()>,
+}
+
+fn all_secrets() -> Secrets {
+    let secret = |text: &str| Some(SecretString::from(text.to_owned()));
+    Secrets {
+        github: secret(SECRET),
+        gitlab: secret(TOKEN),
+        gitlab_signing: secret(SIGNING),
+        local: secret(SECRET),
+    }
+}
+
+impl Door {
+    async fn open() -> Self {
+        Self::with(Limits::default(), all_secrets()).await
+    }
+
+    async fn with(limits: Limits, secrets: Secrets) -> Self {
+        let at = Fixture::with_options("?busy_timeout_ms=50").await;
+        let (wake, woken) = broadcast::channel(64);
+        let store = at.store.clone();
+        let intake = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut server = JoinSet::new();
+        server.spawn(async move { axum::serve(listener, router_with(intake, limits)).await.unwrap() });
+        Self { at, address, http: Client::new(), woken, _server: server }
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        self.http.post(format!("http://{}{path}", self.address))
+    }
+
+    /// A signed delivery of an event from GitHub.
+    fn github(&self, id: &str, event: &str, body: impl Into<Vec<u8>>) -> RequestBuilder {
+        let body = body.into();
+        self.post("/webhooks/github")
+            .header("X-GitHub-Event", event)
+            .header("X-GitHub-Delivery", id)
+            .header("X-Hub-Signature-256", signature(&body))
+            .body(body)
+    }
+
+    fn gitlab(&self, body: impl Into<Vec<u8>>) -> RequestBuilder {
+        self.post("/webhooks/gitlab").header("X-Gitlab-Event", "Issue Hook").body(body.into())
+    }
+
+    /// Everything that waits, over all threads.
+    async fn stored(&self) -> Vec<Delivery> {
+        let mut stored = Vec::new();
+        while let Some(lease) = self.at.store.claim("test", NOW, LEASE_MS).await.unwrap() {
+            stored.extend(self.at.store.pending(&lease).await.unwrap());
+        }
+        stored
+    }
+
+    async fn get(&self, path: &str) -> (StatusCode, String) {
+        let response = self.http.get(format!("http://{}{path}", self.address)).send().await.unwrap();
+        (response.status(), response.text().await.unwrap())
+    }
+}
+
+fn signature(body: &[u8]) -> String {
+    let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap().chain_update(body);
+    format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+fn issue(number: u64) -> String {
+    json!({
+        "action": "assigned",
+        "issue": {"number": number, "title": "A title"},
+        "repository": {"full_name": "acme/web"},
+        "sender": {"id": 7, "login": "ann", "type": "User"},
+        "assignee": {"id": 8, "login": "planwright", "type": "User"},
+    })
+    .to_string()
+}
+
+fn gitlab_issue() -> String {
+    json!({
+        "object_kind": "issue",
+        "user": {"id": 7, "username": "ann"},
+        "project": {"path_with_namespace": "group/sub/proj"},
+        "object_attributes": {"iid": 3, "action": "open"},
+    })
+    .to_string()
+}
+
+async fn status(request: RequestBuilder) -> StatusCode {
+    request.send().await.unwrap().status()
+}
+
+async fn empty(response: Response) -> StatusCode {
+    let status = response.status();
+    assert_eq!(response.text().await.unwrap(), "", "{status} must not say more");
+    status
+}
+
+#[tokio::test]
+async fn a_genuine_delivery_is_stored_byte_for_byte_and_wakes_its_thread() {
+    let mut door = Door::open().await;
+    let body = issue(12).replace("A title", "Ä title\\u0000 ");
+    let answer = door.github("guid-1", "issues", body.clone()).send().await.unwrap();
+    assert_eq!(empty(answer).await, StatusCode::ACCEPTED);
+    assert_eq!(door.woken.try_recv().unwrap(), thread("github:acme/web#12"));
+    assert_eq!(
+        empty(door.github("guid-1", "issues", body.clone()).send().await.unwrap()).await,
+        StatusCode::OK
+    );
+    assert!(door.woken.try_recv().is_err(), "a redelivery wakes nobody");
+    let stored = door.stored().await;
+    assert_eq!(stored.len(), 1);
+    assert_eq!((stored[0].key.as_str(), stored[0].event.as_str()), ("github:guid-1", "issues"));
+    assert_eq!((&stored[0].body, stored[0].received_at), (&body.into_bytes(), NOW));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_copies_at_once_are_accepted_once() {
+    let door = Door::open().await;
+    let answers = join_all((0..5).map(|_| status(door.github("guid-1", "issues", issue(1))))).await;
+    assert_eq!(answers.iter().filter(|status| **status == StatusCode::ACCEPTED).count(), 1, "{answers:?}");
+    assert_eq!(answers.iter().filter(|status| **status == StatusCode::OK).count(), 4, "{answers:?}");
+    assert_eq!(door.stored().await.len(), 1);
+}
+
+#[tokio::test]
+async fn forged_requests_get_401_without_a_hint_and_leave_nothing() {
+    let door = Door::open().await;
+    let unsigned = || {
+        door.post("/webhooks/github")
+            .header("X-GitHub-Event", "issues")
+            .header("X-GitHub-Delivery", "g")
+            .body(issue(1))
+    };
+    let good = signature(issue(1).as_bytes());
+    let wrong = signature(b"something else");
+    let requests = [
+        unsigned(),
+        unsigned().header("X-Hub-Signature-256", &wrong),
+        unsigned().header("X-Hub-Signature-256", &good[..40]),
+        unsigned().header("X-Hub-Signature-256", &good).header("X-Hub-Signature-256", &good),
+        unsigned().header("X-Hub-Signature-256", &wrong).header("X-Hub-Signature-256", &good),
+        unsigned().header("X-Hub-Signature", "sha1=00"),
+        door.gitlab(gitlab_issue()),
+        door.gitlab(gitlab_issue()).header("X-Gitlab-Token", "open sesame!"),
+        door.gitlab(gitlab_issue()).header("X-Gitlab-Token", TOKEN).header("X-Gitlab-Token", TOKEN),
+        door.gitlab(gitlab_issue()).header("X-Gitlab-Token", TOKEN).header("webhook-signature", "v1,AAAA"),
+        door.post("/webhooks/local").header("X-Planwright-Delivery", "l").body("{}"),
+        // Not even JSON: the signature is looked at first.
+        unsigned().body("rubbish"),
+    ];
+    for (n, request) in requests.into_iter().enumerate() {
+        assert_eq!(empty(request.send().await.unwrap()).await, StatusCode::UNAUTHORIZED, "request {n}");
+    }
+    assert!(door.stored().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_forge_without_a_secret_is_not_there() {
+    let door =
+        Door::with(Limits::default(), Secrets { gitlab: all_secrets().gitlab, ..Secrets::default() }).await;
+    assert_eq!(status(door.github("g", "issues", issue(1))).await, StatusCode::NOT_FOUND);
+    assert_eq!(status(door.post("/webhooks/local").body("{}")).await, StatusCode::NOT_FOUND);
+    let taken = door.gitlab(gitlab_issue()).header("X-Gitlab-Token", TOKEN);
+    assert_eq!(status(taken).await, StatusCode::ACCEPTED);
+}
+
+#[tokio::test]
+async fn gitlab_deliveries_are_told_apart_by_their_idempotency_key_only() {
+    let door = Door::open().await;
+    let send = |headers: Vec<(&'static str, &'static str)>, body: String| {
+        let request = door.gitlab(body).header("X-Gitlab-Token", TOKEN);
+        status(headers.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
+    };
+    let uuid = ("X-Gitlab-Event-UUID", "shared-by-recursive-hooks");
+    let other = gitlab_issue().replace("open", "update");
+    assert_eq!(send(vec![("Idempotency-Key", "a"), uuid], gitlab_issue()).await, StatusCode::ACCEPTED);
+    assert_eq!(send(vec![("Idempotency-Key", "a"), uuid], gitlab_issue()).await, StatusCode::OK);
+    assert_eq!(send(vec![("Idempotency-Key", "b"), uuid], gitlab_issue()).await, StatusCode::ACCEPTED);
+    assert_eq!(send(vec![("webhook-id", "c"), uuid], gitlab_issue()).await, StatusCode::ACCEPTED);
+    // Old instances send no key: then the body tells.
+    assert_eq!(send(vec![uuid], gitlab_issue()).await, StatusCode::ACCEPTED);
+    assert_eq!(send(vec![uuid], gitlab_issue()).await, StatusCode::OK);
+    assert_eq!(send(vec![uuid], other).await, StatusCode::ACCEPTED);
+    assert_eq!(door.stored().await.len(), 5);
+}
+
+#[tokio::test]
+async fn a_signed_gitlab_delivery_is_known_by_its_signed_id() {
+    let door = Door::open().await;
+    let timestamp = (NOW.0 / 1000).to_string();
+    let send = |claimed_key: &'static str, timestamp: &str| {
+        let mac = Hmac::<Sha256>::new_from_slice(&[b'k'; 32]).unwrap();
+        let mac = mac.chain_update(format!("msg_1.{timestamp}.")).chain_update(gitlab_issue());
+        use base64::Engine;
+        let signature = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+        let request = door
+            .gitlab(gitlab_issue())
+            .header("webhook-id", "msg_1")
+            .header("webhook-timestamp", timestamp)
+            .header("webhook-signature", format!("v1,{signature}"))
+            .header("Idempotency-Key", claimed_key);
+        status(request)
+    };
+    assert_eq!(send("msg_1", &timestamp).await, StatusCode::ACCEPTED);
+    assert_eq!(send("replayed-under-another-name", &timestamp).await, StatusCode::OK);
+    let stale = (NOW.0 / 1000 - 301).to_string();
+    assert_eq!(send("msg_1", &stale).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_local_delivery_is_an_event_of_ours() {
+    let mut door = Door::open().await;
+    let event = Event {
+        thread: thread("local:sample#1"),
+        actor: Account::person(1, "ann"),
+        at: None,
+        kind: EventKind::Assigned { assignee: Account::person(2, "planwright") },
+    };
+    let body = serde_json::to_vec(&event).unwrap();
+    let request = door
+        .post("/webhooks/local")
+        .header("X-Hub-Signature-256", signature(&body))
+        .header("X-Planwright-Delivery", "1")
+        .body(body);
+    assert_eq!(status(request).await, StatusCode::ACCEPTED);
+    assert_eq!(door.woken.try_recv().unwrap(), event.thread);
+    assert_eq!(door.stored().await[0].event, "event");
+}
+
+#[tokio::test]
+async fn events_we_ignore_are_answered_well_and_not_stored() {
+    let door = Door::open().await;
+    for event in ["ping", "star", "an_event_of_the_future"] {
+        assert_eq!(
+            empty(door.github("g", event, "{}").send().await.unwrap()).await,
+            StatusCode::OK,
+            "{event}"
+        );
+    }
+    let confidential = door.post("/webhooks/gitlab").header("X-Gitlab-Event", "Confidential Issue Hook");
+    let confidential = confidential.header("X-Gitlab-Token", TOKEN).body(gitlab_issue());
+    assert_eq!(empty(confidential.send().await.unwrap()).await, StatusCode::OK);
+    assert!(door.stored().await.is_empty());
+    assert_eq!(door.at.store.inbox_stats().deliveries, 0);
+}
+
+#[tokio::test]
+async fn a_genuine_body_that_is_no_json_is_answered_with_what_to_set() {
+    let door = Door::open().await;
+    let truncated = issue(1)[..60].to_owned();
+    for body in ["payload=%7B%7D".to_owned(), String::new(), truncated, "[".repeat(100_000)] {
+        let answer = door.github("g", "issues", body).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
+        assert!(answer.text().await.unwrap().contains("application/json"));
+    }
+    assert_eq!(door.at.store.inbox_stats().deliveries, 0);
+}
+
+#[tokio::test]
+async fn a_payload_without_the_fields_we_need_is_kept_but_not_claimed() {
+    let door = Door::open().await;
+    for (n, body) in ["{}", r#"{"issue":null}"#, "[]", r#"{"issue":{"number":-1}}"#].into_iter().enumerate() {
+        let id = format!("odd-{n}");
+        assert_eq!(status(door.github(&id, "issues", body)).await, StatusCode::ACCEPTED, "{body}");
+        assert_eq!(status(door.github(&id, "issues", body)).await, StatusCode::OK, "{body}");
+    }
+    assert!(door.stored().await.is_empty());
+    assert_eq!(door.at.store.inbox_stats().deliveries, 8);
+}
+
+#[tokio::test]
+async fn a_delivery_needs_one_plain_id() {
+    let door = Door::open().await;
+    let long = "x".repeat(201);
+    let body = issue(1);
+    let without = || {
+        door.post("/webhooks/github")
+            .header("X-Hub-Signature-256", signature(body.as_bytes()))
+            .body(body.clone())
+    };
+    let requests = [
+        without().header("X-GitHub-Delivery", "g"),
+        without().header("X-GitHub-Event", "issues"),
+        without().header("X-GitHub-Event", "issues").header("X-GitHub-Delivery", ""),
+        without().header("X-GitHub-Event", "issues").header("X-GitHub-Delivery", &long),
+        without()
+            .header("X-GitHub-Event", "issues")
+            .header("X-GitHub-Delivery", "a")
+            .header("X-GitHub-Delivery", "b"),
+    ];
+    for (n, request) in requests.into_iter().enumerate() {
+        assert_eq!(status(request).await, StatusCode::BAD_REQUEST, "request {n}");
+    }
+}
+
+#[tokio::test]
+async fn thirty_megabytes_are_too_large_and_twenty_five_are_not() {
+    let door = Door::open().await;
+    let padded = |bytes: usize| {
+        let body = issue(1);
+        format!("{body}{}", " ".repeat(bytes - body.len()))
+    };
+    assert_eq!(status(door.github("g", "issues", padded(25_000_000))).await, StatusCode::ACCEPTED);
+    let large = || door.post("/webhooks/github").body(padded(30_000_000));
+    assert_eq!(empty(large().send().await.unwrap()).await, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(door.stored().await[0].body.len(), 25_000_000);
+}
+
+#[tokio::test]
+async fn the_limit_holds_to_the_byte_with_and_without_a_declared_length() {
+    let limits = Limits { body_bytes: 300_000, ..Limits::default() };
+    let door = Door::with(limits, all_secrets()).await;
+    let chunked = |bytes: usize| {
+        let chunks =
+            (0..bytes).step_by(1000).map(move |at| Ok::<_, std::io::Error>(vec![b' '; 1000.min(bytes - at)]));
+        let stream = futures_util::stream::iter(chunks);
+        door.post("/webhooks/github").body(reqwest::Body::wrap_stream(stream))
+    };
+    for (bytes, expected) in [(300_000, StatusCode::UNAUTHORIZED), (300_001, StatusCode::PAYLOAD_TOO_LARGE)] {
+        assert_eq!(status(chunked(bytes)).await, expected, "chunked, {bytes}");
+        let declared = door.post("/webhooks/github").body(vec![b' '; bytes]);
+        assert_eq!(status(declared).await, expected, "declared, {bytes}");
+    }
+}
+
+/// Opens a connection and sends the beginning of a body that never ends.
+async fn stall(door: &Door, declared: usize, sent: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(door.address).await.unwrap();
+    let head = format!("POST /webhooks/github HTTP/1.1\r\nHost: x\r\nContent-Length: {declared}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&vec![b' '; sent]).await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let limits = Limits { read_timeout: Duration::from_millis(50), ..Limits::default() };
+    let door = Door::with(limits, all_secrets()).await;
+    let mut stream = stall(&door, 1_000, 10).await;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn large_bodies_wait_for_one_another_and_small_ones_pass() {
+    let limits = Limits {
+        small_body_bytes: 10_000,
+        large_bodies_bytes: 250_000,
+        budget_timeout: Duration::from_secs(60),
+        ..Limits::default()
+    };
+    let door = Door::with(limits, all_secrets()).await;
+    let padded = |n: u64| format!("{}{}", issue(n), " ".repeat(100_000));
+    let answers = join_all((0..12).map(|n| status(door.github(&format!("g{n}"), "issues", padded(n))))).await;
+    assert_eq!(answers, [StatusCode::ACCEPTED; 12]);
+    // Somebody takes the whole budget and sends no more.
+    let hog = stall(&door, 250_000, 20_000).await;
+    assert_eq!(status(door.github("small", "issues", issue(1))).await, StatusCode::ACCEPTED);
+    drop(hog);
+    assert_eq!(status(door.github("after", "issues", padded(1))).await, StatusCode::ACCEPTED);
+}
+
+#[tokio::test]
+async fn too_many_large_bodies_are_put_off() {
+    let limits = Limits {
+        small_body_bytes: 10_000,
+        large_bodies_bytes: 250_000,
+        budget_timeout: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let door = Door::with(limits, all_secrets()).await;
+    let _hog = stall(&door, 250_000, 20_000).await;
+    let padded = format!("{}{}", issue(1), " ".repeat(100_000));
+    loop {
+        let answer = door.github("large", "issues", padded.clone()).send().await.unwrap();
+        // The hog may be a moment late.
+        if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
+            assert!(answer.headers().contains_key("retry-after"));
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_locked_database_answers_503_and_recovers_by_itself() {
+    let door = Door::open().await;
+    let file = door.at.dir.path().join("data/planwright.db");
+    let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
+    assert_eq!(door.get("/readyz").await, (StatusCode::OK, "ok\n".to_owned()));
+    sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
+    let answer = door.github("guid-1", "issues", issue(1)).send().await.unwrap();
+    assert!(answer.headers().contains_key("retry-after"));
+    assert_eq!(empty(answer).await, StatusCode::SERVICE_UNAVAILABLE);
+    let (status_now, says) = door.get("/readyz").await;
+    assert_eq!(status_now, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(says.contains("locked"), "{says}");
+    assert_eq!(door.get("/healthz").await.0, StatusCode::OK, "the process itself is well");
+    sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+    assert_eq!(status(door.github("guid-1", "issues", issue(1))).await, StatusCode::ACCEPTED);
+    assert_eq!(door.get("/readyz").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_sender_that_hangs_up_half_way_leaves_nothing() {
+    let door = Door::open().await;
+    let body = issue(1);
+    let mut stream = TcpStream::connect(door.address).await.unwrap();
+    let head = format!(
+        "POST /webhooks/github HTTP/1.1\r\nHost: x\r\nX-GitHub-Event: issues\r\nX-GitHub-Delivery: cut\r\n\
+         X-Hub-Signature-256: {}\r\nContent-Length: {}\r\n\r\n",
+        signature(body.as_bytes()),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&body.as_bytes()[..body.len() - 1]).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(!answer.starts_with(b"HTTP/1.1 2"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(status(door.github("cut", "issues", body)).await, StatusCode::ACCEPTED);
+    assert_eq!(door.stored().await.len(), 1);
+}
