@@ -283,7 +283,7 @@ impl Findings<'_> {
     fn settings(&mut self, settings: &RepoSettings) {
         let decision = &settings.planning.replanning.llm_decision;
         if decision.user_confirmation_threshold > decision.min_confidence_threshold {
-            self.error(
+            self.warn(
                 "planning.replanning.llm_decision.user_confirmation_threshold",
                 "it is above `min_confidence_threshold`, so no confidence would lead to a question",
             );
@@ -437,7 +437,7 @@ planning: { enabled: true }
         ),
         (
             "planning: { enabled: true, replanning: { llm_decision: { user_confirmation_threshold: 0.6 } } }",
-            "error: planning.replanning.llm_decision.user_confirmation_threshold: it is above `min_confidence_threshold`, so no confidence would lead to a question",
+            "warning: planning.replanning.llm_decision.user_confirmation_threshold: it is above `min_confidence_threshold`, so no confidence would lead to a question",
         ),
         (
             "approval: { auto: medium }\ndeliver: ready",
