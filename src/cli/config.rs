@@ -155,7 +155,7 @@ fn print_json(out: &mut impl Write, value: &serde_json::Value) -> anyhow::Result
 }
 
 fn verdict(problems: &[Problem]) -> ExitCode {
-    if count(problems, Severity::Error) > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if problems.iter().any(Problem::is_error) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn count(problems: &[Problem], severity: Severity) -> usize {

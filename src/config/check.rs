@@ -27,6 +27,13 @@ pub enum Severity {
     Warning,
 }
 
+impl Problem {
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = match self.severity {
@@ -276,7 +283,7 @@ impl Findings<'_> {
     fn settings(&mut self, settings: &RepoSettings) {
         let decision = &settings.planning.replanning.llm_decision;
         if decision.user_confirmation_threshold > decision.min_confidence_threshold {
-            self.error(
+            self.warn(
                 "planning.replanning.llm_decision.user_confirmation_threshold",
                 "it is above `min_confidence_threshold`, so no confidence would lead to a question",
             );
@@ -374,100 +381,100 @@ planning: { enabled: true }
         assert_eq!(problems(&both, &Env::of(&SECRETS)), Vec::<String>::new());
     }
 
+    /// What is changed in `SOUND`, and the one problem that comes of it.
+    const DOUBTFUL: &[(&str, &str)] = &[
+        (
+            "forges: {}",
+            "warning: forges: no forge is configured, so nothing will arrive; add `github` or `gitlab`",
+        ),
+        (
+            "planning: {}",
+            "warning: planning.enabled: planning is switched on nowhere, so the bot will only say how to switch it on; set it in a rule under `repos`",
+        ),
+        (
+            "server: { public_url: 'http://bot.example.com' }",
+            "warning: server.public_url: plain `http://` can be read on the way; use `https://`",
+        ),
+        (
+            "store: { url: 'postgres://db/x' }",
+            "error: store.url: PostgreSQL is not supported by this version; use `sqlite://` with a path",
+        ),
+        (
+            "data_dir: /var/lib/planwright",
+            "warning: store.url: `data_dir` was moved but the database still lies in `./data`; set `store.url` as well",
+        ),
+        (
+            "forges: { github: { api_url: 'http://ghe.example.com/api/v3' } }",
+            "warning: forges.github.api_url: the token is sent to `http://ghe.example.com/api/v3` unencrypted; use `https://`",
+        ),
+        (
+            "forges: { gitlab: { confidential: true } }",
+            "warning: forges.gitlab.confidential: text of confidential issues will reach the model's provider",
+        ),
+        (
+            "server: { listen: '0.0.0.0:1' }\nforges: { local: { enabled: true } }",
+            "warning: forges.local.enabled: the local forge is for this machine only, but the server listens to others too",
+        ),
+        (
+            "models: { default: {} }",
+            "warning: models.default.price: without a price its costs are unknown, so `budget.usd` cannot be kept; `budget.tokens` and `budget.model_calls` can",
+        ),
+        (
+            "models: { default: { provider: offline }, roles: { judge: defualt } }",
+            "error: models.roles.judge: there is no model `defualt`; did you mean `default`?",
+        ),
+        (
+            "models: { default: { provider: offline }, roles: { advisor: x } }",
+            "error: models.roles.advisor: there is no model `x`",
+        ),
+        (
+            "models: { default: { provider: offline }, defualt: {} }",
+            "warning: models.defualt: no role uses this model; did you mean `default`?",
+        ),
+        (
+            "models: { default: { base_url: 'http://llm.example.com', price: { input_usd_per_mtok: 0, output_usd_per_mtok: 0 } } }",
+            "warning: models.default.base_url: the key is sent to `http://llm.example.com` unencrypted; use `https://`",
+        ),
+        (
+            "planning: { enabled: true, replanning: { llm_decision: { user_confirmation_threshold: 0.6 } } }",
+            "warning: planning.replanning.llm_decision.user_confirmation_threshold: it is above `min_confidence_threshold`, so no confidence would lead to a question",
+        ),
+        (
+            "approval: { auto: medium }\ndeliver: ready",
+            "warning: approval.auto: with `deliver: ready` edits that nobody approved are put up for merging",
+        ),
+        (
+            "budget: { usd: null, model_calls: null }",
+            "warning: budget: nothing limits what a run may cost; set `usd`, `tokens` or `model_calls`",
+        ),
+        (
+            "triggers: { label: '' }",
+            "error: triggers.label: a label cannot be empty; write `null` to switch it off",
+        ),
+        ("tools: { mcp_servers: { a: {} } }", "error: tools.mcp_servers.a: it needs a `command` or a `url`"),
+        (
+            "tools: { mcp_servers: { a: { command: [x], url: 'https://h' } } }",
+            "error: tools.mcp_servers.a: both `command` and `url` are given; keep one of them",
+        ),
+        (
+            "tools: { mcp_servers: { a: { url: 'file:///x' } } }",
+            "error: tools.mcp_servers.a.url: it must start with `https://` or `http://`",
+        ),
+        (
+            "tools: { mcp_servers: { a: { url: 'http://h.example', token_env: T } } }",
+            "warning: tools.mcp_servers.a.url: the token is sent to `http://h.example` unencrypted; use `https://`",
+        ),
+        ("tools: { commands: { a: {} } }", "error: tools.commands.a.argv: it needs a program to run"),
+        (
+            "repos: [{ match: '*' }, { match: '*', tools: { commands: { a: {} } } }]",
+            "error: repos[1].tools.commands.a.argv: it needs a program to run",
+        ),
+    ];
+
     #[test]
     fn problems_are_said_in_a_sentence() {
-        for (change, says) in [
-            (
-                "forges: {}",
-                "warning: forges: no forge is configured, so nothing will arrive; add `github` or `gitlab`",
-            ),
-            (
-                "planning: {}",
-                "warning: planning.enabled: planning is switched on nowhere, so the bot will only say how to switch it on; set it in a rule under `repos`",
-            ),
-            (
-                "server: { public_url: 'http://bot.example.com' }",
-                "warning: server.public_url: plain `http://` can be read on the way; use `https://`",
-            ),
-            (
-                "store: { url: 'postgres://db/x' }",
-                "error: store.url: PostgreSQL is not supported by this version; use `sqlite://` with a path",
-            ),
-            (
-                "data_dir: /var/lib/planwright",
-                "warning: store.url: `data_dir` was moved but the database still lies in `./data`; set `store.url` as well",
-            ),
-            (
-                "forges: { github: { api_url: 'http://ghe.example.com/api/v3' } }",
-                "warning: forges.github.api_url: the token is sent to `http://ghe.example.com/api/v3` unencrypted; use `https://`",
-            ),
-            (
-                "forges: { gitlab: { confidential: true } }",
-                "warning: forges.gitlab.confidential: text of confidential issues will reach the model's provider",
-            ),
-            (
-                "server: { listen: '0.0.0.0:1' }\nforges: { local: { enabled: true } }",
-                "warning: forges.local.enabled: the local forge is for this machine only, but the server listens to others too",
-            ),
-            (
-                "models: { default: {} }",
-                "warning: models.default.price: without a price its costs are unknown, so `budget.usd` cannot be kept; `budget.tokens` and `budget.model_calls` can",
-            ),
-            (
-                "models: { default: { provider: offline }, roles: { judge: defualt } }",
-                "error: models.roles.judge: there is no model `defualt`; did you mean `default`?",
-            ),
-            (
-                "models: { default: { provider: offline }, roles: { advisor: x } }",
-                "error: models.roles.advisor: there is no model `x`",
-            ),
-            (
-                "models: { default: { provider: offline }, defualt: {} }",
-                "warning: models.defualt: no role uses this model; did you mean `default`?",
-            ),
-            (
-                "models: { default: { base_url: 'http://llm.example.com', price: { input_usd_per_mtok: 0, output_usd_per_mtok: 0 } } }",
-                "warning: models.default.base_url: the key is sent to `http://llm.example.com` unencrypted; use `https://`",
-            ),
-            (
-                "planning: { enabled: true, replanning: { llm_decision: { user_confirmation_threshold: 0.6 } } }",
-                "error: planning.replanning.llm_decision.user_confirmation_threshold: it is above `min_confidence_threshold`, so no confidence would lead to a question",
-            ),
-            (
-                "approval: { auto: medium }\ndeliver: ready",
-                "warning: approval.auto: with `deliver: ready` edits that nobody approved are put up for merging",
-            ),
-            (
-                "budget: { usd: null, model_calls: null }",
-                "warning: budget: nothing limits what a run may cost; set `usd`, `tokens` or `model_calls`",
-            ),
-            (
-                "triggers: { label: '' }",
-                "error: triggers.label: a label cannot be empty; write `null` to switch it off",
-            ),
-            (
-                "tools: { mcp_servers: { a: {} } }",
-                "error: tools.mcp_servers.a: it needs a `command` or a `url`",
-            ),
-            (
-                "tools: { mcp_servers: { a: { command: [x], url: 'https://h' } } }",
-                "error: tools.mcp_servers.a: both `command` and `url` are given; keep one of them",
-            ),
-            (
-                "tools: { mcp_servers: { a: { url: 'file:///x' } } }",
-                "error: tools.mcp_servers.a.url: it must start with `https://` or `http://`",
-            ),
-            (
-                "tools: { mcp_servers: { a: { url: 'http://h.example', token_env: T } } }",
-                "warning: tools.mcp_servers.a.url: the token is sent to `http://h.example` unencrypted; use `https://`",
-            ),
-            ("tools: { commands: { a: {} } }", "error: tools.commands.a.argv: it needs a program to run"),
-            (
-                "repos: [{ match: '*' }, { match: '*', tools: { commands: { a: {} } } }]",
-                "error: repos[1].tools.commands.a.argv: it needs a program to run",
-            ),
-        ] {
-            assert_eq!(problems(&sound_but(change), &Env::of(&SECRETS)), [says], "{change}");
+        for (change, says) in DOUBTFUL {
+            assert_eq!(problems(&sound_but(change), &Env::of(&SECRETS)), [*says], "{change}");
         }
     }
 

@@ -174,10 +174,8 @@ impl RepoSettings {
     /// Of these settings, the keys that stand in a text. The values are the typed ones, because read without a type
     /// some differ (`label: 7` is a text, but a number by itself).
     pub(super) fn written(&self, given: &Value) -> Result<Mapping, serde_yaml::Error> {
-        match pick(serde_yaml::to_value(self)?, given) {
-            Value::Mapping(written) => Ok(written),
-            _ => Ok(Mapping::new()),
-        }
+        let picked = pick(serde_yaml::to_value(self)?, given);
+        Ok(picked.as_mapping().cloned().unwrap_or_default())
     }
 
     pub(super) fn overlaid(&self, over: Mapping) -> Result<Self, serde_yaml::Error> {

@@ -241,87 +241,86 @@ mod tests {
         }
     }
 
+    const WRONG_VALUES: &[(&str, &str)] = &[
+        (
+            "planning:\n  enabled: yes",
+            "config.yaml:2:12: `planning.enabled` must be `true` or `false`, but is `yes`",
+        ),
+        ("planning: 3", "config.yaml:1:11: `planning` must be a mapping of keys, but is 3"),
+        ("planning: [a]", "config.yaml:1:11: `planning` must be a mapping of keys, but is a list"),
+        ("planning: ~", "config.yaml:1:11: `planning` must be a mapping of keys, but is empty"),
+        (
+            "planning: { interactive: sometimes }",
+            "config.yaml:1:26: `planning.interactive` cannot be `sometimes`; known are `never`, `auto` and `always`",
+        ),
+        (
+            "deliver: branch_only",
+            "config.yaml:1:10: `deliver` cannot be `branch_only`; did you mean `branch-only`?",
+        ),
+        (
+            "approval: { auto: high }",
+            "config.yaml:1:19: `approval.auto` cannot be `high`; known are `nothing`, `low` and `medium`",
+        ),
+        (
+            "crew: { workers: 0 }",
+            "config.yaml:1:18: `crew.workers` must be a whole number, one or more, but is 0",
+        ),
+        (
+            "crew: { workers: 1.5 }",
+            "config.yaml:1:18: `crew.workers` must be a whole number, one or more, but is 1.5",
+        ),
+        ("crew: { operators: maria }", "config.yaml:1:20: `crew.operators` must be a list, but is `maria`"),
+        (
+            "budget: { model_calls: -1 }",
+            "config.yaml:1:24: `budget.model_calls` must be a whole number, zero or more, but is -1",
+        ),
+        (
+            "budget: { usd: -1 }",
+            "config.yaml:1:16: `budget.usd`: -1 is not an amount; give dollars, zero or more",
+        ),
+        ("budget: { usd: lots }", "config.yaml:1:16: `budget.usd` must be a number, but is `lots`"),
+        ("triggers: { label: [x] }", "config.yaml:1:20: `triggers.label` must be a text, but is a list"),
+        ("data_dir: [x]", "config.yaml:1:11: `data_dir` must be a path, but is a list"),
+        ("models: 3", "config.yaml:1:9: `models` must be a mapping of names to models, but is 3"),
+        (
+            "forges: { github: { app: { id: x, private_key_file: k } } }",
+            "config.yaml:1:32: `forges.github.app.id` must be a whole number, zero or more, but is `x`",
+        ),
+        (
+            "forges: { github: { app: { id: 1 } } }",
+            "config.yaml:1:26: the key `private_key_file` is missing in `forges.github.app`",
+        ),
+        ("forges:\n  github: ~", "config.yaml:2:11: `forges.github` must be a mapping, but is empty"),
+        (
+            "forges:\n  github:\n    token_env: A\n    app: { id: 3, private_key_file: k }",
+            "config.yaml:3:5: `forges.github`: both a token and `app` are given; keep one of them",
+        ),
+        (
+            "server: { listen: 'localhost:80' }",
+            "config.yaml:1:19: `server.listen`: `localhost:80` is not an address with a port; write it like `127.0.0.1:8787`",
+        ),
+        (
+            "server: { public_url: foo }",
+            "config.yaml:1:23: `server.public_url`: not a URL; write it like `https://example.com`",
+        ),
+        (
+            "store: { url: x.db }",
+            "config.yaml:1:15: `store.url`: not a database; write it like `sqlite://./data/planwright.db`",
+        ),
+        ("repos: [{ planning: {} }]", "config.yaml:1:9: the key `match` is missing in `repos[0]`"),
+        (
+            "repos: [{ match: 'acme/*' }]",
+            "config.yaml:1:18: `repos[0].match`: `acme/*` names no forge; write it like `github:acme/*`",
+        ),
+        (
+            "tools: { paths: { deny: [../x] } }",
+            "config.yaml:1:26: `tools.paths.deny[0]`: a pattern begins at the top of the repository, without `/` before it and without `..`",
+        ),
+    ];
+
     #[test]
     fn wrong_values_are_reported_where_they_stand() {
-        check(&[
-            (
-                "planning:\n  enabled: yes",
-                "config.yaml:2:12: `planning.enabled` must be `true` or `false`, but is `yes`",
-            ),
-            ("planning: 3", "config.yaml:1:11: `planning` must be a mapping of keys, but is 3"),
-            ("planning: [a]", "config.yaml:1:11: `planning` must be a mapping of keys, but is a list"),
-            ("planning: ~", "config.yaml:1:11: `planning` must be a mapping of keys, but is empty"),
-            (
-                "planning: { interactive: sometimes }",
-                "config.yaml:1:26: `planning.interactive` cannot be `sometimes`; known are `never`, `auto` and `always`",
-            ),
-            (
-                "deliver: branch_only",
-                "config.yaml:1:10: `deliver` cannot be `branch_only`; did you mean `branch-only`?",
-            ),
-            (
-                "approval: { auto: high }",
-                "config.yaml:1:19: `approval.auto` cannot be `high`; known are `nothing`, `low` and `medium`",
-            ),
-            (
-                "crew: { workers: 0 }",
-                "config.yaml:1:18: `crew.workers` must be a whole number, one or more, but is 0",
-            ),
-            (
-                "crew: { workers: 1.5 }",
-                "config.yaml:1:18: `crew.workers` must be a whole number, one or more, but is 1.5",
-            ),
-            (
-                "crew: { operators: maria }",
-                "config.yaml:1:20: `crew.operators` must be a list, but is `maria`",
-            ),
-            (
-                "budget: { model_calls: -1 }",
-                "config.yaml:1:24: `budget.model_calls` must be a whole number, zero or more, but is -1",
-            ),
-            (
-                "budget: { usd: -1 }",
-                "config.yaml:1:16: `budget.usd`: -1 is not an amount; give dollars, zero or more",
-            ),
-            ("budget: { usd: lots }", "config.yaml:1:16: `budget.usd` must be a number, but is `lots`"),
-            ("triggers: { label: [x] }", "config.yaml:1:20: `triggers.label` must be a text, but is a list"),
-            ("data_dir: [x]", "config.yaml:1:11: `data_dir` must be a path, but is a list"),
-            ("models: 3", "config.yaml:1:9: `models` must be a mapping of names to models, but is 3"),
-            (
-                "forges: { github: { app: { id: x, private_key_file: k } } }",
-                "config.yaml:1:32: `forges.github.app.id` must be a whole number, zero or more, but is `x`",
-            ),
-            (
-                "forges: { github: { app: { id: 1 } } }",
-                "config.yaml:1:26: the key `private_key_file` is missing in `forges.github.app`",
-            ),
-            ("forges:\n  github: ~", "config.yaml:2:11: `forges.github` must be a mapping, but is empty"),
-            (
-                "forges:\n  github:\n    token_env: A\n    app: { id: 3, private_key_file: k }",
-                "config.yaml:3:5: `forges.github`: both a token and `app` are given; keep one of them",
-            ),
-            (
-                "server: { listen: 'localhost:80' }",
-                "config.yaml:1:19: `server.listen`: `localhost:80` is not an address with a port; write it like `127.0.0.1:8787`",
-            ),
-            (
-                "server: { public_url: foo }",
-                "config.yaml:1:23: `server.public_url`: not a URL; write it like `https://example.com`",
-            ),
-            (
-                "store: { url: x.db }",
-                "config.yaml:1:15: `store.url`: not a database; write it like `sqlite://./data/planwright.db`",
-            ),
-            ("repos: [{ planning: {} }]", "config.yaml:1:9: the key `match` is missing in `repos[0]`"),
-            (
-                "repos: [{ match: 'acme/*' }]",
-                "config.yaml:1:18: `repos[0].match`: `acme/*` names no forge; write it like `github:acme/*`",
-            ),
-            (
-                "tools: { paths: { deny: [../x] } }",
-                "config.yaml:1:26: `tools.paths.deny[0]`: a pattern begins at the top of the repository, without `/` before it and without `..`",
-            ),
-        ]);
+        check(WRONG_VALUES);
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub mod keys;
 mod layers;
 mod load;
 mod models;
-
 mod narrow;
+mod patterns;
 mod planning;
 mod repo;
 mod secrets;
@@ -41,6 +41,7 @@ pub use layers::{RepoPattern, RepoRule};
 pub use load::{ConfigError, DEFAULT_PATH};
 pub use models::{Model, Models, Price, Provider, Role, Roles};
 pub use narrow::REPO_FILE;
+pub use patterns::{PathPattern, ToolName, ToolPattern};
 pub use planning::{
     ActionSequence, Execution, Global, GoalUnderstanding, Interactive, LlmDecision, OnLimit, Planning,
     Reflection, Replanning, TaskDecomposition,
@@ -51,7 +52,7 @@ pub use repo::{
 pub use secrets::{EnvName, SecretError, SecretRef};
 pub use server::{Server, Store, StoreUrl};
 pub use tools::{McpServer, Paths, RunCommand, Tools};
-pub use values::{BaseUrl, Confidence, Language, ListenAddr, Login, PathPattern, ToolName, ToolPattern, Usd};
+pub use values::{BaseUrl, Confidence, Language, ListenAddr, Login, Usd};
 
 /// The settings of the server: the file with the defaults below it and the environment's switches above it.
 ///
@@ -59,6 +60,7 @@ pub use values::{BaseUrl, Confidence, Language, ListenAddr, Login, PathPattern, 
 /// one repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(title = "config.yaml", description = "The settings of Planwright.")]
 pub struct Config {
     pub server: Server,
     /// Directory of the history and the logs.

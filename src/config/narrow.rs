@@ -13,11 +13,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::load::{invalid, typed_and_given};
-use super::values::ToolName;
 use super::{
     ActionSequence, Approval, Budget, ConfigError, Crew, EscalationLimits, Execution, Global,
     GoalUnderstanding, LlmDecision, McpServer, Paths, Planning, Reflection, Replanning, RepoSettings,
-    RunCommand, TaskDecomposition, Tools, Triggers,
+    RunCommand, TaskDecomposition, ToolName, Tools, Triggers,
 };
 
 /// The file's name in a repository.
@@ -448,160 +447,154 @@ deliver: draft
         }
     }
 
+    /// What a repository asks for, and the one sentence that refuses it.
+    const WIDER: &[(&str, &str)] = &[
+        ("triggers: { label: other }", "`triggers.label` stays as it is: only the server's own file sets it"),
+        (
+            "planning: { interactive: never }",
+            "`planning.interactive` stays `auto`: a repository's file may only raise it",
+        ),
+        (
+            "planning: { max_reflection_count: 4 }",
+            "`planning.max_reflection_count` stays `3`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { max_plan_revision_count: 9 }",
+            "`planning.max_plan_revision_count` stays `2`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { on_limit: continue } }",
+            "`planning.replanning.on_limit` stays `ask`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { llm_decision: { min_confidence_threshold: 0.1 } } }",
+            "`planning.replanning.llm_decision.min_confidence_threshold` stays `0.5`: a repository's file may only raise it",
+        ),
+        (
+            "planning: { replanning: { llm_decision: { require_user_confirmation_on_low_confidence: false } } }",
+            "`planning.replanning.llm_decision.require_user_confirmation_on_low_confidence` stays `true`: a repository's file may only switch it on",
+        ),
+        (
+            "planning: { replanning: { llm_decision: { user_confirmation_threshold: 0.1 } } }",
+            "`planning.replanning.llm_decision.user_confirmation_threshold` stays `0.3`: a repository's file may only raise it",
+        ),
+        (
+            "planning: { replanning: { llm_decision: { separate_call: false } } }",
+            "`planning.replanning.llm_decision.separate_call` stays `true`: a repository's file may only switch it on",
+        ),
+        (
+            "planning: { replanning: { goal_understanding: { max_clarification_requests: 3 } } }",
+            "`planning.replanning.goal_understanding.max_clarification_requests` stays `2`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { goal_understanding: { auto_assume_timeout_minutes: 1 } } }",
+            "`planning.replanning.goal_understanding.auto_assume_timeout_minutes` stays `30`: a repository's file may only raise it",
+        ),
+        (
+            "planning: { replanning: { task_decomposition: { max_redecomposition_attempts: 4 } } }",
+            "`planning.replanning.task_decomposition.max_redecomposition_attempts` stays `3`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { action_sequence: { max_regeneration_attempts: 4 } } }",
+            "`planning.replanning.action_sequence.max_regeneration_attempts` stays `3`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { execution: { max_action_retries: 4 } } }",
+            "`planning.replanning.execution.max_action_retries` stays `3`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { execution: { max_partial_replans: 4 } } }",
+            "`planning.replanning.execution.max_partial_replans` stays `2`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { reflection: { max_plan_revisions: 3 } } }",
+            "`planning.replanning.reflection.max_plan_revisions` stays `2`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { global: { max_total_replans: 11 } } }",
+            "`planning.replanning.global.max_total_replans` stays `10`: a repository's file may only lower it",
+        ),
+        (
+            "planning: { replanning: { global: { infinite_loop_detection: false } } }",
+            "`planning.replanning.global.infinite_loop_detection` stays `true`: a repository's file may only switch it on",
+        ),
+        (
+            "planning: { replanning: { global: { same_trigger_max_count: 3 } } }",
+            "`planning.replanning.global.same_trigger_max_count` stays `2`: a repository's file may only lower it",
+        ),
+        ("approval: { auto: medium }", "`approval.auto` stays `low`: a repository's file may only lower it"),
+        ("crew: { workers: 5 }", "`crew.workers` stays `4`: a repository's file may only lower it"),
+        (
+            "crew: { operators: [mallory] }",
+            "`crew.operators` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "crew: { limits: { planner: 3 } }",
+            "`crew.limits.planner` stays `2`: a repository's file may only lower it",
+        ),
+        (
+            "crew: { limits: { logic_validator: 3 } }",
+            "`crew.limits.logic_validator` stays `2`: a repository's file may only lower it",
+        ),
+        (
+            "crew: { limits: { external_advisor: 2 } }",
+            "`crew.limits.external_advisor` stays `1`: a repository's file may only lower it",
+        ),
+        (
+            "crew: { limits: { people: 4 } }",
+            "`crew.limits.people` stays `3`: a repository's file may only lower it",
+        ),
+        (
+            "tools: { mcp_servers: { evil: { command: [sh] } } }",
+            "`tools.mcp_servers.evil` is not used: only the server's own file can add it",
+        ),
+        (
+            "tools: { mcp_servers: { files: { command: [sh] } } }",
+            "`tools.mcp_servers.files.command` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "tools: { mcp_servers: { files: { url: 'https://evil.example' } } }",
+            "`tools.mcp_servers.files.url` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "tools: { mcp_servers: { files: { token_env: GITHUB_TOKEN } } }",
+            "`tools.mcp_servers.files.token_env` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "tools: { mcp_servers: { files: { pass_env: [HOME, GITHUB_TOKEN] } } }",
+            "`tools.mcp_servers.files.pass_env` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "tools: { mcp_servers: { files: { timeout_seconds: 61 } } }",
+            "`tools.mcp_servers.files.timeout_seconds` stays `60`: a repository's file may only lower it",
+        ),
+        (
+            "tools: { commands: { sh: { argv: [sh] } } }",
+            "`tools.commands.sh` is not used: only the server's own file can add it",
+        ),
+        (
+            "tools: { commands: { test: { argv: [sh] } } }",
+            "`tools.commands.test.argv` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "tools: { commands: { test: { timeout_seconds: 601 } } }",
+            "`tools.commands.test.timeout_seconds` stays `600`: a repository's file may only lower it",
+        ),
+        ("deliver: ready", "`deliver` stays `draft`: a repository's file may only lower it"),
+        ("budget: { usd: 2.01 }", "`budget.usd` stays `2.0`: a repository's file may only lower it"),
+        ("budget: { usd: null }", "`budget.usd` stays `2.0`: a repository's file may only lower it"),
+        (
+            "budget: { model_calls: 201 }",
+            "`budget.model_calls` stays `200`: a repository's file may only lower it",
+        ),
+        ("budget: { minutes: 121 }", "`budget.minutes` stays `120`: a repository's file may only lower it"),
+    ];
+
     #[test]
     fn asking_for_more_is_refused_key_by_key() {
-        for (text, says) in [
-            (
-                "triggers: { label: other }",
-                "`triggers.label` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "planning: { interactive: never }",
-                "`planning.interactive` stays `auto`: a repository's file may only raise it",
-            ),
-            (
-                "planning: { max_reflection_count: 4 }",
-                "`planning.max_reflection_count` stays `3`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { max_plan_revision_count: 9 }",
-                "`planning.max_plan_revision_count` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { on_limit: continue } }",
-                "`planning.replanning.on_limit` stays `ask`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { llm_decision: { min_confidence_threshold: 0.1 } } }",
-                "`planning.replanning.llm_decision.min_confidence_threshold` stays `0.5`: a repository's file may only raise it",
-            ),
-            (
-                "planning: { replanning: { llm_decision: { require_user_confirmation_on_low_confidence: false } } }",
-                "`planning.replanning.llm_decision.require_user_confirmation_on_low_confidence` stays `true`: a repository's file may only switch it on",
-            ),
-            (
-                "planning: { replanning: { llm_decision: { user_confirmation_threshold: 0.1 } } }",
-                "`planning.replanning.llm_decision.user_confirmation_threshold` stays `0.3`: a repository's file may only raise it",
-            ),
-            (
-                "planning: { replanning: { llm_decision: { separate_call: false } } }",
-                "`planning.replanning.llm_decision.separate_call` stays `true`: a repository's file may only switch it on",
-            ),
-            (
-                "planning: { replanning: { goal_understanding: { max_clarification_requests: 3 } } }",
-                "`planning.replanning.goal_understanding.max_clarification_requests` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { goal_understanding: { auto_assume_timeout_minutes: 1 } } }",
-                "`planning.replanning.goal_understanding.auto_assume_timeout_minutes` stays `30`: a repository's file may only raise it",
-            ),
-            (
-                "planning: { replanning: { task_decomposition: { max_redecomposition_attempts: 4 } } }",
-                "`planning.replanning.task_decomposition.max_redecomposition_attempts` stays `3`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { action_sequence: { max_regeneration_attempts: 4 } } }",
-                "`planning.replanning.action_sequence.max_regeneration_attempts` stays `3`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { execution: { max_action_retries: 4 } } }",
-                "`planning.replanning.execution.max_action_retries` stays `3`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { execution: { max_partial_replans: 4 } } }",
-                "`planning.replanning.execution.max_partial_replans` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { reflection: { max_plan_revisions: 3 } } }",
-                "`planning.replanning.reflection.max_plan_revisions` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { global: { max_total_replans: 11 } } }",
-                "`planning.replanning.global.max_total_replans` stays `10`: a repository's file may only lower it",
-            ),
-            (
-                "planning: { replanning: { global: { infinite_loop_detection: false } } }",
-                "`planning.replanning.global.infinite_loop_detection` stays `true`: a repository's file may only switch it on",
-            ),
-            (
-                "planning: { replanning: { global: { same_trigger_max_count: 3 } } }",
-                "`planning.replanning.global.same_trigger_max_count` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "approval: { auto: medium }",
-                "`approval.auto` stays `low`: a repository's file may only lower it",
-            ),
-            ("crew: { workers: 5 }", "`crew.workers` stays `4`: a repository's file may only lower it"),
-            (
-                "crew: { operators: [mallory] }",
-                "`crew.operators` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "crew: { limits: { planner: 3 } }",
-                "`crew.limits.planner` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "crew: { limits: { logic_validator: 3 } }",
-                "`crew.limits.logic_validator` stays `2`: a repository's file may only lower it",
-            ),
-            (
-                "crew: { limits: { external_advisor: 2 } }",
-                "`crew.limits.external_advisor` stays `1`: a repository's file may only lower it",
-            ),
-            (
-                "crew: { limits: { people: 4 } }",
-                "`crew.limits.people` stays `3`: a repository's file may only lower it",
-            ),
-            (
-                "tools: { mcp_servers: { evil: { command: [sh] } } }",
-                "`tools.mcp_servers.evil` is not used: only the server's own file can add it",
-            ),
-            (
-                "tools: { mcp_servers: { files: { command: [sh] } } }",
-                "`tools.mcp_servers.files.command` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "tools: { mcp_servers: { files: { url: 'https://evil.example' } } }",
-                "`tools.mcp_servers.files.url` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "tools: { mcp_servers: { files: { token_env: GITHUB_TOKEN } } }",
-                "`tools.mcp_servers.files.token_env` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "tools: { mcp_servers: { files: { pass_env: [HOME, GITHUB_TOKEN] } } }",
-                "`tools.mcp_servers.files.pass_env` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "tools: { mcp_servers: { files: { timeout_seconds: 61 } } }",
-                "`tools.mcp_servers.files.timeout_seconds` stays `60`: a repository's file may only lower it",
-            ),
-            (
-                "tools: { commands: { sh: { argv: [sh] } } }",
-                "`tools.commands.sh` is not used: only the server's own file can add it",
-            ),
-            (
-                "tools: { commands: { test: { argv: [sh] } } }",
-                "`tools.commands.test.argv` stays as it is: only the server's own file sets it",
-            ),
-            (
-                "tools: { commands: { test: { timeout_seconds: 601 } } }",
-                "`tools.commands.test.timeout_seconds` stays `600`: a repository's file may only lower it",
-            ),
-            ("deliver: ready", "`deliver` stays `draft`: a repository's file may only lower it"),
-            ("budget: { usd: 2.01 }", "`budget.usd` stays `2.0`: a repository's file may only lower it"),
-            ("budget: { usd: null }", "`budget.usd` stays `2.0`: a repository's file may only lower it"),
-            (
-                "budget: { model_calls: 201 }",
-                "`budget.model_calls` stays `200`: a repository's file may only lower it",
-            ),
-            (
-                "budget: { minutes: 121 }",
-                "`budget.minutes` stays `120`: a repository's file may only lower it",
-            ),
-        ] {
+        for (text, says) in WIDER {
             let (settings, refused) = narrowed(text);
-            assert_eq!(refused, [says], "{text}");
+            assert_eq!(refused, [*says], "{text}");
             assert_eq!(settings, server(&[]), "{text} changed something");
         }
     }

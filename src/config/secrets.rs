@@ -1,5 +1,6 @@
 //! Purpose: where secrets come from. The file names a variable or a file; it never holds the secret itself.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -118,12 +119,11 @@ impl std::fmt::Display for SecretRef {
 
 fn read_small(path: &Path) -> Result<String, SecretError> {
     let unreadable = |source| SecretError::Unreadable { path: path.to_owned(), source };
-    // Asked beforehand, so that a pipe or a huge file named by mistake is not read.
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > MAX_SECRET {
-        return Err(SecretError::TooBig { path: path.to_owned() });
-    }
-    std::fs::read_to_string(path).map_err(unreadable)
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut text = String::new();
+    // Read with a limit, because the size of a pipe or a device is not known beforehand.
+    let read = file.take(MAX_SECRET + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if read as u64 > MAX_SECRET { Err(SecretError::TooBig { path: path.to_owned() }) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::BaseUrl;
+use super::patterns::{PathPattern, ToolName, ToolPattern};
 use super::secrets::EnvName;
-use super::values::{PathPattern, ToolName, ToolPattern};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -1,5 +1,7 @@
 //! Purpose: the example file is the defaults and names every key; `config check|show|schema` say what holds.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -114,7 +116,7 @@ fn holds(value: &Value, path: &[&str]) -> bool {
         Value::Mapping(map) if *key == "*" => map.values().any(|inner| holds(inner, rest)),
         Value::Mapping(map) => map.get(key).is_some_and(|inner| holds(inner, rest)),
         Value::Sequence(items) => items.iter().any(|item| holds(item, path)),
-        _ => false,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Tagged(_) => false,
     }
 }
 
@@ -241,4 +243,23 @@ fn schema_is_a_json_schema() {
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["properties"]["deliver"]["default"], "draft");
     assert_eq!(code, ExitCode::SUCCESS);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever is done to a file, reading it ends in settings or in a sentence.
+    #[test]
+    fn no_text_makes_reading_panic(at in 0usize..9000, cut in 0usize..40, put in "[ \\n\\t:#&*!{}\\[\\]\"'|>%@`a-z0-9é-]{0,6}") {
+        let text: Vec<char> = switched_on().join("\n").chars().collect();
+        let at = at % text.len();
+        let end = (at + cut).min(text.len());
+        let changed: String = text[..at].iter().copied().chain(put.chars()).chain(text[end..].iter().copied()).collect();
+        if let Err(error) = Config::parse(&changed, Path::new("c"), &Env::default()) {
+            let says = error.to_string();
+            proptest::prop_assert!(says.starts_with("c:"), "{says}");
+            proptest::prop_assert!(!says.contains("struct ") && !says.contains("Option<"), "{says}");
+        }
+        let _ = planwright::config::RepoSettings::default().narrowed_by(&changed);
+    }
 }
