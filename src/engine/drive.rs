@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{AbortHandle, Abortable, BoxFuture};
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::broadcast;
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::ctx::Ctx;
@@ -58,7 +57,9 @@ enum Done {
 struct Drive<'a> {
     ctx: &'a Arc<Ctx>,
     desk: Desk,
-    under_way: FuturesUnordered<BoxFuture<'a, Option<(Key, Done)>>>,
+    /// Effects run as tasks of their own: one that waited for the drive to look at it could hold the store's one writer
+    /// while the drive itself waits for that writer. Dropping the set ends them all.
+    under_way: JoinSet<(Key, Done)>,
     handles: BTreeMap<Key, AbortHandle>,
     /// What the forge was last seen to show.
     shown: Option<Picture>,
@@ -75,7 +76,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
     let mut drive = Drive {
         ctx,
         desk,
-        under_way: FuturesUnordered::new(),
+        under_way: JoinSet::new(),
         handles: BTreeMap::new(),
         shown: None,
         drawn_at: None,
@@ -91,7 +92,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
             return drive.finish(timers).await;
         }
         tokio::select! {
-            Some(ended) = drive.under_way.next() => drive.take_result(ended).await?,
+            Some(ended) = drive.under_way.join_next() => drive.take_result(ended).await?,
             () = poked(&mut pokes, drive.desk.thread()) => {}
             () = tokio::time::sleep(TICK) => {}
             () = ctx.shutdown.cancelled() => return Ok(Rest::Until(Some(ctx.now()))),
@@ -165,10 +166,9 @@ impl Drive<'_> {
     }
 
     fn launch(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
-        let (handle, registration) = AbortHandle::new_pair();
-        self.handles.insert(key.clone(), handle);
-        let work = Abortable::new(work, registration);
-        self.under_way.push(Box::pin(async move { work.await.ok().map(|done| (key, done)) }));
+        let name = key.clone();
+        let handle = self.under_way.spawn(async move { (name, work.await) });
+        self.handles.insert(key, handle);
     }
 
     /// One publication at a time, and only when the picture differs. A busy run is drawn now and then, a quiet one at
@@ -191,11 +191,15 @@ impl Drive<'_> {
         self.launch(publish::key(), async move { Done::Published(publication.await) });
     }
 
-    async fn take_result(&mut self, ended: Option<(Key, Done)>) -> anyhow::Result<()> {
-        let Some((key, done)) = ended else {
-            // Aborted: its handle is the one that says so.
-            self.handles.retain(|_, handle| !handle.is_aborted());
-            return Ok(());
+    async fn take_result(&mut self, ended: Result<(Key, Done), JoinError>) -> anyhow::Result<()> {
+        let (key, done) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                self.handles.retain(|_, handle| handle.id() != error.id());
+                // An effect that was dropped on purpose has nothing to report; one that panicked must not be repeated.
+                anyhow::ensure!(error.is_cancelled(), "an effect of {} failed: {error}", self.desk.thread());
+                return Ok(());
+            }
         };
         self.handles.remove(&key);
         match done {

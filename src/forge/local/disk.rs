@@ -17,6 +17,9 @@ pub(super) struct WorldFile {
 impl WorldFile {
     /// The file need not exist yet.
     pub(super) fn open(path: PathBuf) -> Result<(Self, World), ForgeError> {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(|error| trouble("make", dir, &error))?;
+        }
         let lock_path = beside(&path, "lock");
         let options = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
         let lock = options.map_err(|error| trouble("open", &lock_path, &error))?;
