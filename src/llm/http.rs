@@ -65,7 +65,7 @@ impl Endpoint {
                 Err(fault) => fault,
             };
             let Some(wait) = retry::wait(&fault, tries, self.pause, luck()) else { return Err(fault) };
-            tracing::warn!(?fault, tries, ?wait, "the model's server failed, the call is repeated");
+            tracing::warn!(%fault, tries, ?wait, "the model's server failed ({fault}), the call is repeated");
             tokio::time::sleep(wait).await;
         }
     }

@@ -8,18 +8,22 @@ use std::time::Duration;
 use ::http::HeaderMap;
 use ::http::header::{DATE, RETRY_AFTER};
 
-/// How one exchange failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How one exchange failed. In words for the log it does not quote the server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
+    #[error("status {code}")]
     Status {
         code: u16,
         /// How long the server wants us to wait.
         wish: Option<Duration>,
         detail: String,
     },
+    #[error("no answer in time")]
     TimedOut,
     /// No connection, or it broke before the reply was complete.
+    #[error("no connection, or a broken one")]
     Dropped(String),
+    #[error("too long an answer")]
     TooLarge,
 }
 
