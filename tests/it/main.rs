@@ -8,6 +8,8 @@ mod forge_contract;
 mod forge_faults;
 mod history;
 mod intake;
+mod llm;
 mod local_forge;
+mod scripted_model;
 mod store;
 mod translate;

@@ -1,0 +1,75 @@
+//! Purpose: why there is no answer, for the caller to branch on, and in words for the thread.
+
+use std::time::Duration;
+
+use crate::prompts::Usage;
+
+/// An error with what was spent before it: retries and unusable answers cost as much as good ones.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Failure {
+    pub error: LlmError,
+    pub usage: Usage,
+}
+
+/// `Display` is for the operator's log: it may quote the server, shortened and without the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LlmError {
+    /// The key is missing, wrong or not allowed to use the model.
+    #[error("the model's server refuses us with status {status}; check the API key and what it may use")]
+    Refused { status: u16 },
+    /// The server does not accept the request as such; trying again would not help.
+    #[error("the model's server rejects the request with status {status}: {detail}")]
+    Rejected { status: u16, detail: String },
+    /// Rate limits, server errors and broken connections, after repeated tries.
+    #[error("the model cannot be reached: {detail}")]
+    Unavailable { detail: String, retry_after: Option<Duration> },
+    #[error("the model did not answer in time")]
+    TimedOut,
+    #[error("the question is longer than the model can read")]
+    TooLong,
+    #[error("the answer was cut off at the limit of output tokens")]
+    CutOff,
+    #[error("the model's server sent more than we read")]
+    TooLarge,
+    /// No usable answer, even after the model was told what was wrong.
+    #[error("the answer cannot be used: {0}")]
+    Unreadable(String),
+}
+
+impl LlmError {
+    /// One plain sentence for the thread: what happened and what to do. It never quotes the server or the model.
+    #[must_use]
+    pub fn for_people(&self) -> &'static str {
+        match self {
+            Self::Refused { .. } => {
+                "The language model refused our key. An operator should check the API key and that it may use this model."
+            }
+            Self::Rejected { .. } => {
+                "The language model's server does not accept our requests. An operator should check the model's name and \
+                 address in the settings."
+            }
+            Self::Unavailable { .. } => {
+                "The language model cannot be reached at the moment. Try again later."
+            }
+            Self::TimedOut => {
+                "The language model did not answer in time. Try again later, or ask an operator to raise the time-out."
+            }
+            Self::TooLong => {
+                "The thread is too long for the language model. Shorten the description, or ask an operator for a model \
+                 that reads more."
+            }
+            Self::CutOff => {
+                "The language model's answer was cut off. Ask for less at once, or ask an operator to raise the limit of \
+                 output tokens."
+            }
+            Self::TooLarge => {
+                "The language model's server sent far too much and was cut off. An operator should check the model's address."
+            }
+            Self::Unreadable(_) => {
+                "The language model gave no usable answer, even when asked a second time. Try again, or describe the task \
+                 in other words."
+            }
+        }
+    }
+}
