@@ -76,45 +76,52 @@ impl Store {
             Err(error) => Err(Failure::ForAll(error)),
         };
         match result {
-            Ok(puts) => answer_each(batch, puts.into_iter().map(Ok)),
-            Err(Failure::ForAll(error)) => {
-                let count = batch.len();
-                answer_each(batch, std::iter::repeat_n(Err(error), count));
+            Ok((puts, writer)) => {
+                // Answers first: who got the writer without having seen its answer would lead once more for nothing.
+                answer_each(batch, puts.into_iter().map(Ok));
+                writer.keep();
             }
-            Err(Failure::PerhapsOne(error)) if batch.len() == 1 => answer_each(batch, [Err(error)]),
-            Err(Failure::PerhapsOne(_)) => self.write_one_by_one(batch).await,
+            Err(Failure::PerhapsOne(_)) if batch.len() > 1 => self.write_one_by_one(batch).await,
+            Err(failure) => {
+                let count = batch.len();
+                answer_each(batch, std::iter::repeat_n(Err(failure.into_error()), count));
+            }
         }
     }
 
     /// One bad row must not cost the others their place.
     async fn write_one_by_one(&self, batch: Vec<Waiting>) {
         for waiting in batch {
-            let parcels = std::slice::from_ref(&waiting);
             let result = match self.writer().await {
-                Ok(writer) => self.write_batch(writer, parcels).await.map_err(Failure::into_error),
-                Err(error) => Err(error),
+                Ok(writer) => self.write_batch(writer, std::slice::from_ref(&waiting)).await,
+                Err(error) => Err(Failure::ForAll(error)),
             };
-            let puts = result.map(|puts| puts.first().copied().unwrap_or(Put::Seen));
-            answer_each(vec![waiting], [puts]);
+            let put = result.map_err(Failure::into_error).map(|(puts, writer)| {
+                writer.keep();
+                puts.first().copied().unwrap_or(Put::Seen)
+            });
+            answer_each(vec![waiting], [put]);
         }
     }
 
-    async fn write_batch(&self, mut writer: Writer<'_>, batch: &[Waiting]) -> Result<Vec<Put>, Failure> {
+    async fn write_batch<'w>(
+        &self,
+        mut writer: Writer<'w>,
+        batch: &[Waiting],
+    ) -> Result<(Vec<Put>, Writer<'w>), Failure> {
         if batch.is_empty() {
-            writer.keep();
-            return Ok(Vec::new());
+            return Ok((Vec::new(), writer));
         }
         let mut transaction = writer.begin().await?;
         let parcels: Vec<&Parcel> = batch.iter().map(|waiting| &*waiting.parcel).collect();
         let mut fresh = insert(&mut transaction, &parcels, &self.shared.inbox).await?;
         wake_threads(&mut transaction, &parcels, &fresh).await?;
         transaction.commit().await?;
-        writer.keep();
         self.shared.inbox.deliveries.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.shared.inbox.commits.fetch_add(1, Ordering::Relaxed);
         // Of two parcels with one key in the same batch, the first is the new one.
         let put = |parcel: &&Parcel| if fresh.remove(&parcel.key) { Put::New } else { Put::Seen };
-        Ok(parcels.iter().map(put).collect())
+        Ok((parcels.iter().map(put).collect(), writer))
     }
 }
 

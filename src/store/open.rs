@@ -85,11 +85,15 @@ impl Store {
 
     async fn migrate(&self) -> anyhow::Result<()> {
         let mut writer = self.writer().await?;
+        // Nothing is promised to anybody yet, so these commits need not wait for the disk: a start takes far less long.
+        // The first commit afterwards brings them along.
+        sqlx::raw_sql("PRAGMA synchronous = NORMAL").execute(&mut writer.connection).await?;
         let migrated = migrations().run(&mut writer.connection).await;
         if let Err(MigrateError::VersionMissing(_)) = migrated {
             bail!("it was written by a newer version of Planwright; run that one, or a newer one");
         }
         migrated?;
+        sqlx::raw_sql("PRAGMA synchronous = FULL").execute(&mut writer.connection).await?;
         writer.keep();
         Ok(())
     }

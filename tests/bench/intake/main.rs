@@ -1,0 +1,97 @@
+//! Purpose: how fast deliveries are taken in, durably, beside a bare handler that only verifies and parses.
+//!
+//! `cargo bench --bench intake` runs the release binary's `serve` on loopback, the bare handler in a process of its own,
+//! and Probot where Node can install it, each freshly started for each measurement, in turns, and prints medians. The
+//! client shares the machine with them, so only ratios within one run mean something.
+//!
+//! `-- --seconds N --rounds N` set how long; `--bin FILE` measures another binary; `--inner` measures the door alone,
+//! without the engine; `--no-probot` leaves Probot out.
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+mod client;
+mod payload;
+mod servers;
+mod table;
+
+use std::time::Duration;
+
+use anyhow::bail;
+use client::Load;
+use servers::{Probot, Server};
+use table::Measured;
+
+const CONNECTIONS: [usize; 3] = [1, 32, 128];
+
+struct Options {
+    load_time: Duration,
+    rounds: usize,
+    servers: Vec<Server>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--serve-bare", port] => servers::serve_bare(port.parse()?),
+        ["--serve-inner", port, dir] => servers::serve_inner(port.parse()?, dir.as_ref()),
+        options => measure_all(&read_options(options)?),
+    }
+}
+
+fn read_options(words: &[&str]) -> anyhow::Result<Options> {
+    let mut options = Options { load_time: Duration::from_secs(3), rounds: 3, servers: Vec::new() };
+    let mut ours = Server::Planwright { binary: env!("CARGO_BIN_EXE_planwright").into() };
+    let mut with_probot = true;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().copied().ok_or_else(|| anyhow::anyhow!("{word} needs a value"));
+        match *word {
+            "--seconds" => options.load_time = Duration::from_secs_f64(value()?.parse()?),
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--bin" => ours = Server::Planwright { binary: value()?.into() },
+            "--inner" => ours = Server::Inner,
+            "--no-probot" => with_probot = false,
+            // Cargo adds this one by itself.
+            "--bench" => {}
+            other => bail!("`{other}` is no option of this benchmark"),
+        }
+    }
+    options.servers = vec![Server::Bare, ours];
+    if with_probot {
+        match Probot::install() {
+            Ok(probot) => options.servers.push(Server::Probot(probot)),
+            Err(why) => println!("Probot is left out: {why:#}"),
+        }
+    }
+    Ok(options)
+}
+
+fn measure_all(options: &Options) -> anyhow::Result<()> {
+    let request = payload::Request::new(&payload::issues_assigned());
+    println!("body {} bytes, {} rounds of {:?}\n", request.body_length(), options.rounds, options.load_time);
+    for connections in CONNECTIONS {
+        let mut measured: Vec<Vec<Measured>> = options.servers.iter().map(|_| Vec::new()).collect();
+        for _ in 0..options.rounds {
+            for (server, measured) in options.servers.iter().zip(&mut measured) {
+                measured.push(measure(server, &request, connections, options.load_time)?);
+            }
+        }
+        table::print(connections, &options.servers, measured);
+    }
+    Ok(())
+}
+
+fn measure(
+    server: &Server,
+    request: &payload::Request,
+    connections: usize,
+    time: Duration,
+) -> anyhow::Result<Measured> {
+    let running = server.start()?;
+    let idle_kb = running.memory_kb("VmRSS")?;
+    let load = Load { address: running.address, path: server.path(), connections };
+    client::run(&load, request, time / 6)?;
+    let answers = client::run(&load, request, time)?;
+    let peak_kb = running.memory_kb("VmHWM")?;
+    Ok(Measured { answers, idle_kb, peak_kb, cold_start: running.cold_start })
+}

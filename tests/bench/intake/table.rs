@@ -1,0 +1,42 @@
+//! Purpose: medians of the rounds as a table, with the ratio to the bare handler.
+
+use std::time::Duration;
+
+use crate::client::Answers;
+use crate::servers::Server;
+
+pub(crate) struct Measured {
+    pub(crate) answers: Answers,
+    pub(crate) idle_kb: u64,
+    pub(crate) peak_kb: u64,
+    pub(crate) cold_start: Duration,
+}
+
+pub(crate) fn print(connections: usize, servers: &[Server], measured: Vec<Vec<Measured>>) {
+    println!("{connections} connections");
+    println!(
+        "  {:14} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "deliveries/s", "x bare", "p50 ms", "p99 ms", "idle MB", "peak MB", "start ms"
+    );
+    let mut bare = None;
+    for (server, rounds) in servers.iter().zip(measured) {
+        let of = |value: &dyn Fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
+        let per_second = of(&|m| m.answers.per_second());
+        let ratio = per_second / *bare.get_or_insert(per_second);
+        println!(
+            "  {:14} {per_second:>12.0} {ratio:>8.2} {:>8.2} {:>8.2} {:>8.1} {:>8.1} {:>8.1}",
+            server.name(),
+            of(&|m| m.answers.percentile_ms(50)),
+            of(&|m| m.answers.percentile_ms(99)),
+            of(&|m| m.idle_kb as f64 / 1024.0),
+            of(&|m| m.peak_kb as f64 / 1024.0),
+            of(&|m| m.cold_start.as_secs_f64() * 1000.0),
+        );
+    }
+    println!();
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
