@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 
+use super::instance::Instance;
 use crate::config::{Config, Env, GithubAuth as ConfigAuth, Provider, Role, SecretRef};
 use crate::domain::{Account, AccountKind, ForgeKind};
 use crate::engine::{Ctx, Engine, Forges, now};
@@ -20,6 +21,8 @@ use crate::store::Store;
 pub struct App {
     pub ctx: Arc<Ctx>,
     intake: Intake,
+    /// Held as long as the app lives.
+    _instance: Instance,
 }
 
 impl App {
@@ -43,10 +46,12 @@ impl App {
             Some(gitlab) if gitlab.confidential => Confidential::Accepted,
             Some(_) | None => Confidential::Ignored,
         };
+        let instance = Instance::claim(&config.data_dir)?;
         let store = Store::open(config.store.url.as_str()).await?;
-        let ctx = Arc::new(Ctx::new(Arc::new(config), store.clone(), forges, planner));
+        let owner = instance.name().to_owned();
+        let ctx = Arc::new(Ctx::new(Arc::new(config), store.clone(), forges, planner, owner));
         let intake = Intake { store, secrets, clock: now, wake: ctx.pokes.clone(), confidential };
-        Ok(Self { ctx, intake })
+        Ok(Self { ctx, intake, _instance: instance })
     }
 
     #[must_use]

@@ -7,6 +7,7 @@ pub mod config;
 mod demo;
 mod doctor;
 mod history;
+mod instance;
 mod out;
 mod runs;
 mod serve;

@@ -30,8 +30,10 @@ pub struct Ctx {
     pub policy: Policy,
     pub pokes: Pokes,
     pub shutdown: CancellationToken,
-    /// Names this process in leases.
+    /// Names this installation in leases.
     pub owner: String,
+    /// How long to wait before something that was out of reach is tried again.
+    pub patience_ms: i64,
     /// How many threads are driven at once.
     pub parallel: usize,
     pub clock: fn() -> Millis,
@@ -41,7 +43,7 @@ pub struct Ctx {
 
 impl Ctx {
     #[must_use]
-    pub fn new(config: Arc<Config>, store: Store, forges: Forges, planner: Model) -> Self {
+    pub fn new(config: Arc<Config>, store: Store, forges: Forges, planner: Model, owner: String) -> Self {
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
         Self {
             history: History::new(&config.data_dir),
@@ -52,7 +54,8 @@ impl Ctx {
             policy: Policy::default(),
             pokes: broadcast::channel(1_024).0,
             shutdown: CancellationToken::new(),
-            owner: uuid::Uuid::now_v7().to_string(),
+            owner,
+            patience_ms: 30_000,
             parallel: 32,
             clock: super::now,
             paces,
@@ -63,6 +66,11 @@ impl Ctx {
     #[must_use]
     pub fn now(&self) -> Millis {
         (self.clock)()
+    }
+
+    /// When something that was out of reach is tried again.
+    pub(super) fn soon(&self) -> Millis {
+        self.now().plus(self.patience_ms)
     }
 
     /// # Errors

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::ctx::Ctx;
 use super::desk::Desk;
 use super::publish::{Drawn, Picture, Published};
-use super::{LEASE_MS, perform, publish, route, soon};
+use super::{LEASE_MS, perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
 use crate::planning::{Effect, Fact, InFlight, Key, keeps, next_effects};
 use crate::store::{Held, ThreadLease};
@@ -28,7 +28,7 @@ pub(super) async fn drive(ctx: Arc<Ctx>, lease: ThreadLease) {
         Ok(rest) => rest,
         Err(error) => {
             tracing::error!("cannot go on with {thread}, will try again: {error:#}");
-            Rest::PutOff(soon(ctx.now()))
+            Rest::PutOff(ctx.soon())
         }
     };
     let given_back = match rest {

@@ -44,8 +44,6 @@ pub use clock::now;
 pub use ctx::{Ctx, Forges, Pokes};
 pub use pace::Pace;
 
-use crate::domain::Millis;
-
 /// How long a claim lasts unless renewed. A crashed process delays its threads by at most this much.
 const LEASE_MS: i64 = 15_000;
 /// How often to look for work that no poke announced: timers, expired leases, other replicas' deliveries.
@@ -69,6 +67,8 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read at the start; later faults are logged and tried again.
     pub async fn run(&self) -> anyhow::Result<()> {
+        // Whoever held a lease in this installation's name is dead: the door lets in one process at a time.
+        self.ctx.store.free_leases(&self.ctx.owner).await?;
         self.ctx.catch_up_histories().await?;
         let mut drives = JoinSet::new();
         let mut pokes = self.ctx.pokes.subscribe();
@@ -114,9 +114,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// The time at which the next retry of something unreachable is due.
-fn soon(now: Millis) -> Millis {
-    now.plus(30_000)
 }

@@ -10,7 +10,6 @@ use sha2::{Digest, Sha256};
 
 use super::ctx::Ctx;
 use super::desk::Desk;
-use super::soon;
 use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Fact, Key, Owed};
@@ -121,11 +120,11 @@ impl Trouble {
             }
             Self::Forge(error) => {
                 tracing::error!("cannot show {thread} as it is: {error}");
-                soon(ctx.now())
+                ctx.soon()
             }
             Self::Store(error) => {
                 tracing::error!("cannot show {thread} as it is: {error:#}");
-                soon(ctx.now())
+                ctx.soon()
             }
         }
     }

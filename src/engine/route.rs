@@ -3,7 +3,6 @@
 use super::ctx::Ctx;
 use super::desk::Desk;
 use super::settings::{Settled, settings};
-use super::soon;
 use crate::config::RepoSettings;
 use crate::domain::{Event, EventKind, Millis, Permission, Project, Thread};
 use crate::forge::{Forge, ForgeError};
@@ -58,7 +57,7 @@ fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {
         | ForgeError::Unclear(_)
         | ForgeError::Broken(_) => {
             tracing::error!(delivery.id = %delivery.key, "cannot act on the delivery {} yet: {error}", delivery.key);
-            Read::Later(soon(ctx.now()))
+            Read::Later(ctx.soon())
         }
     }
 }

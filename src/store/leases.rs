@@ -127,6 +127,20 @@ impl Store {
         Ok(())
     }
 
+    /// Ends the leases of an owner that is known to be dead, so that its threads need not wait for them to run out.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn free_leases(&self, owner: &str) -> Result<(), StoreError> {
+        let mut writer = self.writer().await?;
+        sqlx::query("UPDATE threads SET lease_until = 0 WHERE lease_owner = $1 AND lease_until IS NOT NULL")
+            .bind(owner)
+            .execute(&mut writer.connection)
+            .await?;
+        writer.keep();
+        Ok(())
+    }
+
     /// Whether any thread is due or being worked on. Threads that wait for a later time are not busy.
     ///
     /// # Errors

@@ -38,10 +38,21 @@ fn median(rounds: usize, mut work: impl FnMut()) -> Duration {
 fn journal() -> Vec<(i64, String)> {
     let by = Account::person(7, "maria");
     let fact = |n: i64| match n {
-        0 => Fact::Triggered { by: by.clone(), permission: Permission::Write, how: Trigger::Assigned, event_at: None, comment: None },
+        0 => Fact::Triggered {
+            by: by.clone(),
+            permission: Permission::Write,
+            how: Trigger::Assigned,
+            event_at: None,
+            comment: None,
+        },
         n if n % 50 == 0 => Fact::Paused { by: by.clone(), comment: Some(CommentId(n)) },
         n if n % 50 == 1 => Fact::Resumed { by: by.clone(), comment: Some(CommentId(n)) },
-        n => Fact::CommentArrived { by: by.clone(), permission: Permission::Write, comment: CommentId(n), used: n % 3 == 0 },
+        n => Fact::CommentArrived {
+            by: by.clone(),
+            permission: Permission::Write,
+            comment: CommentId(n),
+            used: n % 3 == 0,
+        },
     };
     (0..FACTS).map(|n| (n, serde_json::to_string(&fact(n)).expect("facts are JSON"))).collect()
 }
@@ -52,14 +63,20 @@ fn fold() {
     let read = || -> Vec<Entry> {
         lines
             .iter()
-            .map(|(seq, line)| Entry::from_line(*seq, Millis(*seq), run.clone(), line).expect("our own lines"))
+            .map(|(seq, line)| {
+                Entry::from_line(*seq, Millis(*seq), run.clone(), line).expect("our own lines")
+            })
             .collect()
     };
     let entries = read();
     let folded = median(21, || drop(black_box(Record::fold(black_box(&entries)))));
     let with_reading = median(21, || drop(black_box(Record::fold(&read()))));
     println!("fold of {FACTS} facts            {:>9.2} ms   (target ≤ 20 ms)", ms(folded));
-    println!("  with reading them from JSON    {:>9.2} ms   × {:.1}", ms(with_reading), ratio(with_reading, folded));
+    println!(
+        "  with reading them from JSON    {:>9.2} ms   × {:.1}",
+        ms(with_reading),
+        ratio(with_reading, folded)
+    );
 }
 
 fn read_newest() {

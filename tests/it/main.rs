@@ -12,4 +12,5 @@ mod llm;
 mod local_forge;
 mod scripted_model;
 mod store;
+mod story;
 mod translate;

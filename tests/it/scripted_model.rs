@@ -30,6 +30,8 @@ pub(crate) enum Misbehaviour {
     CutOff,
     /// This many bytes of answer.
     Huge(usize),
+    /// A good answer, after this long.
+    Slow(Duration),
     /// Never answers.
     Silent,
     /// Sends the head and a few bytes, then nothing more.
@@ -393,6 +395,10 @@ async fn bad(script: &Mutex<Script>, asked: &Asked, how: Misbehaviour) -> Respon
         Misbehaviour::Empty => said(asked, "", Ending::Done),
         Misbehaviour::CutOff => said(asked, r#"{"main_objective": "Gree"#, Ending::Length),
         Misbehaviour::Huge(bytes) => huge(bytes, script.lock().unwrap().huge_bytes_sent.clone()),
+        Misbehaviour::Slow(wait) => {
+            tokio::time::sleep(wait).await;
+            said(asked, &content(script, asked).to_string(), Ending::Done)
+        }
         Misbehaviour::Silent => std::future::pending().await,
         Misbehaviour::Dripping => {
             let start = stream::iter([Ok::<_, Infallible>(Bytes::from_static(b"{\"choices\": ["))]);

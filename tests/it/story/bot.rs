@@ -1,0 +1,370 @@
+//! Purpose: the harness of the stories: a forge, a model, and the bot between them, as a part of this process or as the
+//! real binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright::cli::app::{App, local_bot};
+use planwright::config::{Config, Env};
+use planwright::domain::{
+    Account, AccountId, CommentId, Event, ForgeKind, Millis, Permission, Project, Reaction, ThreadRef,
+};
+use planwright::engine::{Ctx, Forges};
+use planwright::forge::local::{NewThread, Visibility};
+use planwright::forge::{Forge, ForgeError, Local, LocalSettings, World};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::fake_forge::{Delivery, FakeGithub, FakeGitlab, Fault, github, gitlab};
+use crate::scripted_model::ScriptedModel;
+
+pub(crate) const MARIA: AccountId = AccountId(2);
+/// May only read.
+pub(crate) const TOM: AccountId = AccountId(3);
+const SECRET: &str = "a shared secret";
+
+pub(crate) enum Front {
+    Local,
+    Github(FakeGithub),
+    Gitlab(FakeGitlab),
+}
+
+/// A thread with people, and all that the bot needs; the bot itself may come and go.
+pub(crate) struct Scene {
+    pub(crate) world: Local,
+    pub(crate) front: Front,
+    pub(crate) thread: ThreadRef,
+    pub(crate) model: ScriptedModel,
+    pub(crate) dir: tempfile::TempDir,
+    http: reqwest::Client,
+    extra: String,
+}
+
+pub(crate) const ALL: [ForgeKind; 3] = [ForgeKind::Local, ForgeKind::Github, ForgeKind::Gitlab];
+
+impl Scene {
+    pub(crate) async fn on(kind: ForgeKind) -> Self {
+        let (path, bot) = match kind {
+            ForgeKind::Github => ("github:acme/web", Account::person(1, "planwright")),
+            ForgeKind::Gitlab => ("gitlab:acme/tools/web", Account::person(1, "planwright")),
+            ForgeKind::Local => ("local:web", local_bot()),
+        };
+        let world = Local::open(LocalSettings { path: None, bot, clock: planwright::engine::now }).unwrap();
+        let project: Project = path.parse().unwrap();
+        let thread = world.with(|world| furnish(world, &project)).unwrap();
+        let front = match kind {
+            ForgeKind::Github => Front::Github(FakeGithub::start(world.clone()).await),
+            ForgeKind::Gitlab => Front::Gitlab(FakeGitlab::start(world.clone()).await),
+            ForgeKind::Local => Front::Local,
+        };
+        let model = ScriptedModel::start().await;
+        let dir = tempfile::tempdir().unwrap();
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { world, front, thread, model, dir, http, extra: "planning: { enabled: true }\n".to_owned() }
+    }
+
+    /// Other settings than "planning is on".
+    pub(crate) fn settings(mut self, yaml: &str) -> Self {
+        self.extra = yaml.to_owned();
+        self
+    }
+
+    fn yaml(&self, listen: &str) -> String {
+        let forges = match &self.front {
+            Front::Local => "local: { enabled: true }".to_owned(),
+            Front::Github(fake) => format!("github: {{ api_url: \"{}\" }}", fake.api_url()),
+            Front::Gitlab(fake) => format!("gitlab: {{ url: \"{}\" }}", fake.url()),
+        };
+        let data = self.dir.path().display();
+        format!(
+            "server: {{ listen: \"{listen}\" }}\ndata_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\n\
+             forges: {{ {forges} }}\nmodels: {{ default: {{ provider: openai, base_url: \"{}\", model: m, \
+             api_key_env: MODEL_KEY, timeout_seconds: 2 }} }}\n{}",
+            self.model.base_url(),
+            self.extra
+        )
+    }
+
+    fn env() -> [(&'static str, &'static str); 6] {
+        [
+            ("GITHUB_TOKEN", github::TOKEN),
+            ("GITHUB_WEBHOOK_SECRET", SECRET),
+            ("GITLAB_TOKEN", gitlab::TOKEN),
+            ("GITLAB_WEBHOOK_SECRET", SECRET),
+            ("PLANWRIGHT_LOCAL_SECRET", SECRET),
+            ("MODEL_KEY", "sk-very-secret"),
+        ]
+    }
+
+    /// The bot as a part of this process.
+    pub(crate) async fn start(&self) -> Bot<'_> {
+        self.start_with(|_| {}).await
+    }
+
+    /// As [`Scene::start`], with a shorter patience or other numbers.
+    pub(crate) async fn start_with(&self, tune: impl FnOnce(&mut Ctx)) -> Bot<'_> {
+        let env = Env::of(&Self::env());
+        let config = Config::parse(&self.yaml("127.0.0.1:0"), Path::new("config.yaml"), &env).unwrap();
+        let mut app = match &self.front {
+            Front::Local => {
+                let forges = Forges::from([(ForgeKind::Local, Forge::Local(self.world.clone()))]);
+                App::with_forges(config, &env, forges).await.unwrap()
+            }
+            Front::Github(_) | Front::Gitlab(_) => App::build(config, &env).await.unwrap(),
+        };
+        tune(Arc::get_mut(&mut app.ctx).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let ctx = Arc::clone(&app.ctx);
+        #[expect(clippy::disallowed_methods, reason = "the server runs beside the story")]
+        let task = tokio::spawn(app.run(listener));
+        Bot { scene: self, base, ctx, task }
+    }
+
+    /// The bot as its users run it.
+    pub(crate) async fn spawn(&self) -> Process<'_> {
+        let path = self.dir.path().join("config.yaml");
+        let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        let listen = format!("127.0.0.1:{port}");
+        std::fs::write(&path, self.yaml(&listen)).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_planwright"))
+            .args(["serve", "--config"])
+            .arg(&path)
+            .env_clear()
+            .envs(Self::env())
+            .stderr(log_file(self.dir.path()))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let process = Process { scene: self, base: format!("http://{listen}"), child };
+        process.wait_until_ready().await;
+        process
+    }
+
+    pub(crate) fn fault(&self, method: http::Method, path_contains: &str, fault: Fault, times: u32) {
+        match &self.front {
+            Front::Github(fake) => fake.fault(method, path_contains, fault, times),
+            Front::Gitlab(fake) => fake.fault(method, path_contains, fault, times),
+            Front::Local => panic!("the local forge has no network that could fail"),
+        }
+    }
+
+    /// Something that somebody does on the thread; the event that it makes is not told to anybody yet.
+    pub(crate) fn act(
+        &self,
+        deed: impl FnOnce(&mut World, &ThreadRef, Millis) -> Result<Event, ForgeError>,
+    ) -> Event {
+        let thread = self.thread.clone();
+        self.world.with(|world| deed(world, &thread, planwright::engine::now())).unwrap().unwrap()
+    }
+
+    pub(crate) fn assigned(&self, by: AccountId) -> Event {
+        let bot = self.world.bot().id;
+        self.act(|world, thread, now| world.assign(thread, bot, by, now))
+    }
+
+    pub(crate) fn said(&self, by: AccountId, words: &str) -> Event {
+        self.act(|world, thread, now| world.comment(thread, by, words, now))
+    }
+
+    /// The webhook that the forge sends about an event.
+    pub(crate) fn webhook(&self, event: &Event) -> Delivery {
+        match &self.front {
+            Front::Github(fake) => fake.webhook(event, SECRET),
+            Front::Gitlab(fake) => fake.webhook(event, SECRET),
+            Front::Local => local_webhook(event),
+        }
+    }
+
+    pub(crate) async fn post(&self, base: &str, delivery: &Delivery) -> u16 {
+        let path = self.thread.project.forge.as_str();
+        let mut request = self.http.post(format!("{base}/webhooks/{path}")).body(delivery.body.clone());
+        for (name, value) in &delivery.headers {
+            request = request.header(name, value);
+        }
+        request.send().await.unwrap().status().as_u16()
+    }
+
+    /// What the bot has written, without the hidden markers.
+    pub(crate) fn comments(&self) -> Vec<String> {
+        self.bot_comments()
+            .into_iter()
+            .map(|(_, body)| body.split("\n\n<!-- ").next().unwrap().to_owned())
+            .collect()
+    }
+
+    pub(crate) fn bot_comments(&self) -> Vec<(CommentId, String)> {
+        let bot = self.world.bot().id;
+        let comments = self.world.look(|world| world.comments(&self.thread)).unwrap();
+        comments.into_iter().filter(|c| c.author.id == bot).map(|c| (c.id, c.body)).collect()
+    }
+
+    pub(crate) fn cards(&self) -> Vec<String> {
+        self.comments().into_iter().filter(|body| body.starts_with("## 📋")).collect()
+    }
+
+    /// The one card; more or fewer than one is a failure.
+    pub(crate) fn card(&self) -> String {
+        let cards = self.cards();
+        assert_eq!(cards.len(), 1, "not one card: {cards:#?}");
+        cards.into_iter().next().unwrap()
+    }
+
+    pub(crate) fn faces(&self, on: Option<CommentId>) -> Vec<Reaction> {
+        let bot = self.world.bot().id;
+        self.world.look(|world| {
+            let thread = world.thread(&self.thread).unwrap();
+            thread.reactions.iter().filter(|r| r.by == bot && r.on == on).map(|r| r.reaction).collect()
+        })
+    }
+
+    pub(crate) fn history(&self) -> PathBuf {
+        planwright::store::History::new(self.dir.path()).path(&self.thread)
+    }
+
+    /// The types of all facts in the history file, whose chain must be sound.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let path = self.history();
+        if !path.exists() {
+            return vec![];
+        }
+        assert_eq!(planwright::store::verify(&path).unwrap().first_problem, None);
+        let text = std::fs::read_to_string(path).unwrap();
+        let kind = |line: &str| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].as_str().unwrap().to_owned()
+        };
+        text.lines().map(kind).collect()
+    }
+}
+
+fn furnish(world: &mut World, project: &Project) -> ThreadRef {
+    world.add_project(project, Visibility::Public);
+    world.add_account(Account::person(2, "maria"));
+    world.add_account(Account::person(3, "tom"));
+    for (who, level) in
+        [(AccountId(1), Permission::Write), (MARIA, Permission::Write), (TOM, Permission::Read)]
+    {
+        world.set_member(project, who, level).unwrap();
+    }
+    world.set_file(project, "README.md", "# web\n").unwrap();
+    let issue = NewThread { body: "Please.".to_owned(), ..NewThread::titled("Check tokens at login", MARIA) };
+    world.open(project, issue, planwright::engine::now()).unwrap().thread
+}
+
+fn local_webhook(event: &Event) -> Delivery {
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    let body = serde_json::to_vec(event).unwrap();
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(&body);
+    let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
+    let id = uuid::Uuid::now_v7().to_string();
+    Delivery {
+        headers: vec![("x-hub-signature-256".into(), signature), ("x-planwright-delivery".into(), id)],
+        body,
+    }
+}
+
+fn log_file(dir: &Path) -> std::fs::File {
+    std::fs::File::options().create(true).append(true).open(dir.join("log.txt")).unwrap()
+}
+
+/// The bot, running in this process.
+pub(crate) struct Bot<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) base: String,
+    pub(crate) ctx: Arc<Ctx>,
+    task: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Bot<'_> {
+    /// Tells the bot of an event as the forge does, and waits until it has nothing left to do.
+    pub(crate) async fn hears(&self, event: &Event) {
+        assert_eq!(self.scene.post(&self.base, &self.scene.webhook(event)).await, 202);
+        self.quiet().await;
+    }
+
+    pub(crate) async fn assigned(&self, by: AccountId) {
+        self.hears(&self.scene.assigned(by)).await;
+    }
+
+    pub(crate) async fn told(&self, by: AccountId, words: &str) {
+        self.hears(&self.scene.said(by, words)).await;
+    }
+
+    pub(crate) async fn quiet(&self) {
+        let engine = planwright::engine::Engine::new(Arc::clone(&self.ctx));
+        tokio::time::timeout(Duration::from_secs(20), engine.idle())
+            .await
+            .expect("the bot is still busy")
+            .unwrap();
+    }
+
+    /// Stops the bot as SIGTERM does. Nothing may be left over: no open delivery, no unused words of the model.
+    pub(crate) async fn ends(self) {
+        let open = self.ctx.store.has_pending(&self.scene.thread).await.unwrap();
+        assert!(!open, "a delivery was not taken");
+        let model = &self.scene.model;
+        self.stops().await;
+        model.assert_nothing_left_over();
+    }
+
+    pub(crate) async fn stops(self) {
+        self.ctx.shutdown.cancel();
+        self.task.await.unwrap().unwrap();
+    }
+}
+
+/// The bot as a process of its own.
+pub(crate) struct Process<'a> {
+    scene: &'a Scene,
+    base: String,
+    child: Child,
+}
+
+impl Process<'_> {
+    async fn wait_until_ready(&self) {
+        self.scene
+            .until("the server is ready", || async {
+                let answer = self.scene.http.get(format!("{}/readyz", self.base)).send().await;
+                answer.is_ok_and(|answer| answer.status().is_success())
+            })
+            .await;
+    }
+
+    pub(crate) async fn post(&self, delivery: &Delivery) -> u16 {
+        self.scene.post(&self.base, delivery).await
+    }
+
+    /// `kill -9`: no goodbye, no flush.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Scene {
+    /// Waits for something that can be seen, and fails with the bot's log if it never comes.
+    pub(crate) async fn until<F: Future<Output = bool>>(&self, what: &str, mut is_so: impl FnMut() -> F) {
+        for _ in 0..3_000 {
+            if is_so().await {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let log = std::fs::read_to_string(self.dir.path().join("log.txt")).unwrap_or_default();
+        panic!("never: {what}\n{log}");
+    }
+
+    pub(crate) async fn until_seen(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        self.until(what, || std::future::ready(is_so(self))).await;
+    }
+}

@@ -1,0 +1,11 @@
+//! Purpose: short stories over the whole bot: somebody acts, the forge sends its webhook, we look at the thread.
+//!
+//! The bot is the real one, with its real HTTP clients and its real SQLite, in front of a fake forge that answers from
+//! a [`World`](planwright::forge::World), with a scripted model behind it. [`bot`] is the harness.
+
+mod bad_input;
+mod bot;
+mod crash;
+mod restart;
+mod signals;
+mod thread;
