@@ -4,7 +4,7 @@
 //! back into an [`Answer`] or says what is wrong with it in a sentence that the model can act on. Text from people is
 //! shown as people see it ([`visible_text`]), wrapped as data and capped in size.
 //!
-//! Reading order: [`ask`] has the questions and answers, `prompt` and `context` write, `wire` is the shape of an answer
+//! Reading order: `ask` has the questions and answers, `prompt` and `context` write, `wire` is the shape of an answer
 //! in JSON, `extract` finds that JSON in what a model said, `read` checks it. `visible` and `invisible` are about what
 //! people see.
 

@@ -1,5 +1,6 @@
 //! Purpose: what a model said → a typed, checked answer, or a sentence about what is wrong with it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
@@ -44,13 +45,21 @@ fn parse<T: DeserializeOwned>(ask: &Ask, text: &str, expected: &str) -> Result<T
     if text.len() > MAX_TEXT {
         return complain("the answer is longer than 1 MiB; leave file contents out");
     }
-    let Some(object) = extract::object(text, ask.schema_name(), expected) else {
+    let text = without_fence(ask, text);
+    let Some(object) = extract::object(&text, ask.schema_name(), expected) else {
         return complain("there is no complete JSON object in the answer");
     };
     check_width(&object)?;
     serde_json::from_value(Value::Object(object)).map_err(|error| {
         Unreadable(format!("the JSON does not fit the schema: {}", one_line(&error.to_string(), 300)))
     })
+}
+
+/// Weak models repeat the mark of data. In an answer it would be shown in the thread, where it could then be forged.
+fn without_fence<'a>(ask: &Ask, text: &'a str) -> Cow<'a, str> {
+    let fence = &ask.context().fence;
+    let repeats = !fence.trim().is_empty() && text.contains(fence);
+    if repeats { Cow::Owned(text.replace(fence, " ")) } else { Cow::Borrowed(text) }
 }
 
 /// Lists are counted before they become structures: a megabyte of empty objects would become a hundred of those.
@@ -305,6 +314,15 @@ mod tests {
         let Ok(Answer::Goal(goal)) = read_answer(&ask, &long) else { panic!("not read") };
         assert_eq!(goal.main_objective, format!("{}…", "x".repeat(499)));
         assert_eq!(goal.constraints.len(), 50);
+    }
+
+    #[test]
+    fn the_fence_stays_secret() {
+        let context = Context { fence: "f3nc3".to_owned(), ..Context::default() };
+        let ask = Ask::GoalUnderstanding { context };
+        let said = r#"{"main_objective": "Ship <<<f3nc3 it", "context": "f3f3nc3nc3"}"#;
+        let Ok(Answer::Goal(goal)) = read_answer(&ask, said) else { panic!("not read") };
+        assert_eq!((goal.main_objective.as_str(), goal.context.as_str()), ("Ship <<< it", "f3 nc3"));
     }
 
     #[test]
