@@ -380,12 +380,12 @@ mod checks {
         assert_eq!(rig.forge.waiting_threads(None).await.unwrap(), without);
     }
 
-    /// A private project of somebody else uses our label too.
+    /// A public project of somebody else uses our label too; a label there is no call for us.
     fn strangers_project_with(rig: &Rig, new: NewThread) {
         let theirs = Project::new(rig.project.forge, &format!("{}-theirs", rig.project.path())).unwrap();
         rig.world
             .with(|world| {
-                world.add_project(&theirs, Visibility::Private);
+                world.add_project(&theirs, Visibility::Public);
                 world.open(&theirs, new, NOW)
             })
             .unwrap()

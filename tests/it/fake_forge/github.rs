@@ -151,7 +151,7 @@ fn top_route(stage: &Stage, asked: &Asked, caller: Caller, rest: &[&str]) -> Ans
         }
         ("GET", ["installation", "repositories"]) if caller == Caller::Installation => {
             let all = stage.world.look(|world| {
-                let ours = world.projects().filter(|(p, _)| world.permission(p, bot) > Permission::None);
+                let ours = world.projects().filter(|(p, _)| is_member(world, p, bot));
                 ours.map(|(p, _)| p.clone()).collect::<Vec<_>>()
             });
             let total = all.len();
