@@ -89,7 +89,7 @@ async fn connect(face: Face, world: &Local) -> (Forge, Option<Stage>) {
                 bot_login: None,
                 patience: quick(),
             };
-            (Forge::Gitlab(Gitlab::new(&settings).unwrap()), Some(fake.stage().clone()))
+            (Forge::Gitlab(Gitlab::new(&settings).unwrap()), Some(fake.stage))
         }
         Face::GithubToken | Face::GithubApp => {
             let fake = FakeGithub::start(world.clone()).await;
@@ -100,7 +100,7 @@ async fn connect(face: Face, world: &Local) -> (Forge, Option<Stage>) {
             };
             let settings =
                 GithubSettings { api_url: fake.api_url(), auth, bot_login: None, patience: quick() };
-            (Forge::Github(Github::new(&settings).unwrap()), Some(fake.stage().clone()))
+            (Forge::Github(Github::new(&settings).unwrap()), Some(fake.stage))
         }
     }
 }
