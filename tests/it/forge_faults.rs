@@ -108,6 +108,18 @@ async fn a_revoked_installation_token_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_token_that_does_not_come_is_asked_for_again() {
+    for fault in [Fault::Status(502), Fault::Garbage, Fault::ResetAfterBody, Fault::Timeout] {
+        let rig = rig(Face::GithubApp).await;
+        stage(&rig).fault(Method::POST, "/access_tokens", fault.clone(), 1);
+        rig.forge.thread(&rig.issue).await.unwrap();
+        stage(&rig).fault(Method::POST, "/access_tokens", fault, 1);
+        rig.forge.create_comment(&rig.issue, "once").await.unwrap();
+        assert_asked(&rig, &Method::POST, "/access_tokens", 2);
+    }
+}
+
+#[tokio::test]
 async fn a_removed_installation_is_said_and_looked_up_anew() {
     let rig = rig(Face::GithubApp).await;
     stage(&rig).fault(Method::POST, "/access_tokens", Fault::Status(404), 1);

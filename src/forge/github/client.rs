@@ -190,12 +190,18 @@ impl Client {
     fn failed(&self, error: &octocrab::Error) -> ForgeError {
         // octocrab itself reads an answer only when it asks for an installation's token.
         if let octocrab::Error::GitHub { source, .. } = error {
-            self.forget_installations();
             let headers = source.headers.clone().unwrap_or_default();
-            return no_token(wire::refusal(source.status_code, &headers, &source.message));
+            let error = no_token(wire::refusal(source.status_code, &headers, &source.message));
+            if matches!(error, ForgeError::Unauthorized(_)) {
+                self.forget_installations();
+            }
+            return error;
         }
         if matches!(error, octocrab::Error::Service { .. } | octocrab::Error::Reqwest { .. }) {
             return wire::lost(error);
+        }
+        if matches!(error, octocrab::Error::Json { .. } | octocrab::Error::Serde { .. }) {
+            return ForgeError::Broken("the answer is not understood".into());
         }
         ForgeError::Invalid(plain(error).to_owned())
     }
