@@ -97,6 +97,8 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, message: &str) ->
         401 => ForgeError::Unauthorized(why),
         403 => ForgeError::Forbidden(why),
         404 | 410 => ForgeError::NotFound(why),
+        // Only what cannot be followed arrives here: a write, or another host.
+        300..400 => ForgeError::NotFound(format!("{why}; it was renamed or moved, use its new name")),
         408 | 500.. => ForgeError::Unclear(why),
         400..500 => ForgeError::Invalid(why),
         _ => ForgeError::Broken(why),
@@ -230,7 +232,8 @@ mod tests {
         );
         check(400, &[], "", r#"Invalid("the answer is 400")"#);
         check(502, &[], "<html>", r#"Unclear("the answer is 502")"#);
-        check(304, &[], "", r#"Broken("the answer is 304")"#);
+        check(307, &[], "", r#"NotFound("the answer is 307; it was renamed or moved, use its new name")"#);
+        check(101, &[], "", r#"Broken("the answer is 101")"#);
         check(
             403,
             &[("retry-after", "7")],

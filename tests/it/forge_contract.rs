@@ -89,7 +89,7 @@ async fn connect(face: Face, world: &Local) -> (Forge, Option<Stage>) {
                 bot_login: None,
                 patience: quick(),
             };
-            (Forge::Gitlab(Gitlab::new(&settings).unwrap()), Some(fake.stage().clone()))
+            (Forge::Gitlab(Gitlab::new(&settings).unwrap()), Some(fake.stage))
         }
         Face::GithubToken | Face::GithubApp => {
             let fake = FakeGithub::start(world.clone()).await;
@@ -100,7 +100,7 @@ async fn connect(face: Face, world: &Local) -> (Forge, Option<Stage>) {
             };
             let settings =
                 GithubSettings { api_url: fake.api_url(), auth, bot_login: None, patience: quick() };
-            (Forge::Github(Github::new(&settings).unwrap()), Some(fake.stage().clone()))
+            (Forge::Github(Github::new(&settings).unwrap()), Some(fake.stage))
         }
     }
 }
@@ -380,12 +380,12 @@ mod checks {
         assert_eq!(rig.forge.waiting_threads(None).await.unwrap(), without);
     }
 
-    /// A private project of somebody else uses our label too.
+    /// A public project of somebody else uses our label too; a label there is no call for us.
     fn strangers_project_with(rig: &Rig, new: NewThread) {
         let theirs = Project::new(rig.project.forge, &format!("{}-theirs", rig.project.path())).unwrap();
         rig.world
             .with(|world| {
-                world.add_project(&theirs, Visibility::Private);
+                world.add_project(&theirs, Visibility::Public);
                 world.open(&theirs, new, NOW)
             })
             .unwrap()

@@ -4,6 +4,7 @@
 mod config;
 mod core;
 mod fake_forge;
+mod fake_hooks;
 mod forge_contract;
 mod forge_faults;
 mod history;

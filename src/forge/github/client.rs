@@ -1,16 +1,18 @@
 //! Purpose: requests to GitHub: which credentials, one answer, all pages.
 //!
-//! octocrab signs (token, App, installation) and knows the base address. Its retries are off, because they repeat
-//! POSTs, and its error mapping is left aside, because it reads answers without a bound and hides the headers.
+//! octocrab signs (token, App, installation) and knows the base address. Its error mapping is left aside, because it
+//! reads answers without a bound.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{Method, header};
-use octocrab::Octocrab;
+use octocrab::auth::AppAuth;
 use octocrab::models::{AppId, InstallationId};
-use octocrab::service::middleware::retry::RetryConfig;
-use secrecy::{ExposeSecret, SecretString};
+use octocrab::service::middleware::base_uri::BaseUriLayer;
+use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
+use octocrab::{AuthState, EncodingKey, Octocrab, OctocrabBuilder};
+use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -30,15 +32,16 @@ pub(super) struct Client {
 }
 
 enum Auth {
-    Token(Octocrab),
-    App { app: Octocrab, known: Mutex<Known> },
+    Token(Arc<Octocrab>),
+    App { app: Arc<Octocrab>, known: Mutex<Known> },
 }
 
-/// Installations as we learnt them. One client per installation, since it holds the installation's token.
+/// Installations as we learnt them. One client per installation, shared and never cloned: a clone of octocrab's client
+/// loses sight of the installation's token and would ask for a new one with every request.
 #[derive(Default)]
 struct Known {
     of_project: HashMap<Project, u64>,
-    clients: HashMap<u64, Octocrab>,
+    clients: HashMap<u64, Arc<Octocrab>>,
 }
 
 /// Who we are where no project is concerned.
@@ -82,27 +85,19 @@ impl Ask {
 
 impl Client {
     pub(super) fn new(settings: &GithubSettings) -> Result<Self, ForgeError> {
-        let bad = |error: octocrab::Error| {
-            ForgeError::Invalid(format!("cannot set up the GitHub client: {}", plain(&error)))
-        };
-        // octocrab starts a task of its own, and panics where there is no runtime to start it on.
-        tokio::runtime::Handle::try_current()
-            .map_err(|_| ForgeError::Invalid("the GitHub client needs a running tokio runtime".into()))?;
-        let http = wire::client(&settings.patience)?;
-        let builder = Octocrab::builder()
-            .base_uri(settings.api_url.as_str())
-            .map_err(bad)?
-            .add_header(header::USER_AGENT, wire::USER_AGENT.into())
-            .add_retry_config(RetryConfig::None);
         let auth = match &settings.auth {
             GithubAuth::Token(token) => {
                 wire::check_token(token)?;
-                let anonymous = builder.build_with_reqwest(http).map_err(bad)?;
-                Auth::Token(anonymous.user_access_token(token.expose_secret().to_owned()).map_err(bad)?)
+                let token = token.expose_secret().to_owned().into();
+                Auth::Token(Arc::new(octocrab(settings, AuthState::AccessToken { token })?))
             }
             GithubAuth::App { id, private_key_pem } => {
-                let app = with_key(builder, *id, private_key_pem)?.build_with_reqwest(http).map_err(bad)?;
-                Auth::App { app, known: Mutex::default() }
+                let key =
+                    EncodingKey::from_rsa_pem(private_key_pem.expose_secret().as_bytes()).map_err(|_| {
+                        ForgeError::Unauthorized("the App's private key is not an RSA key in PEM form".into())
+                    })?;
+                let state = AuthState::App(AppAuth { app_id: AppId(*id), key });
+                Auth::App { app: Arc::new(octocrab(settings, state)?), known: Mutex::default() }
             }
         };
         Ok(Self { auth, patience: settings.patience })
@@ -116,7 +111,7 @@ impl Client {
     }
 
     /// Who speaks when a project is concerned.
-    pub(super) async fn speaker(&self, project: &Project) -> Result<Octocrab, ForgeError> {
+    pub(super) async fn speaker(&self, project: &Project) -> Result<Arc<Octocrab>, ForgeError> {
         let (app, known) = match &self.auth {
             Auth::Token(client) => return Ok(client.clone()),
             Auth::App { app, known } => (app, known),
@@ -132,7 +127,7 @@ impl Client {
         self.installation(id)
     }
 
-    pub(super) fn installation(&self, id: u64) -> Result<Octocrab, ForgeError> {
+    pub(super) fn installation(&self, id: u64) -> Result<Arc<Octocrab>, ForgeError> {
         let (app, known) = match &self.auth {
             Auth::Token(client) => return Ok(client.clone()),
             Auth::App { app, known } => (app, known),
@@ -144,6 +139,7 @@ impl Client {
         let client = app
             .installation(InstallationId(id))
             .map_err(|error| ForgeError::Invalid(plain(&error).to_owned()))?;
+        let client = Arc::new(client);
         known.clients.insert(id, client.clone());
         Ok(client)
     }
@@ -194,12 +190,18 @@ impl Client {
     fn failed(&self, error: &octocrab::Error) -> ForgeError {
         // octocrab itself reads an answer only when it asks for an installation's token.
         if let octocrab::Error::GitHub { source, .. } = error {
-            self.forget_installations();
             let headers = source.headers.clone().unwrap_or_default();
-            return no_token(wire::refusal(source.status_code, &headers, &source.message));
+            let error = no_token(wire::refusal(source.status_code, &headers, &source.message));
+            if matches!(error, ForgeError::Unauthorized(_)) {
+                self.forget_installations();
+            }
+            return error;
         }
         if matches!(error, octocrab::Error::Service { .. } | octocrab::Error::Reqwest { .. }) {
             return wire::lost(error);
+        }
+        if matches!(error, octocrab::Error::Json { .. } | octocrab::Error::Serde { .. }) {
+            return ForgeError::Broken("the answer is not understood".into());
         }
         ForgeError::Invalid(plain(error).to_owned())
     }
@@ -212,17 +214,21 @@ impl Client {
     }
 }
 
-type Unsigned = octocrab::OctocrabBuilder<
-    octocrab::NoSvc,
-    octocrab::DefaultOctocrabBuilderConfig,
-    octocrab::NoAuth,
-    octocrab::NotLayerReady,
->;
-
-fn with_key(builder: Unsigned, id: u64, pem: &SecretString) -> Result<Unsigned, ForgeError> {
-    builder
-        .app_from_rsa_pem(AppId(id), pem.expose_secret())
-        .map_err(|_| ForgeError::Unauthorized("the App's private key is not an RSA key in PEM form".into()))
+/// Put together by hand: octocrab's own stack repeats requests, follows redirects to any host, adds a second user agent
+/// and logs every failure that we may still recover from.
+fn octocrab(settings: &GithubSettings, auth: AuthState) -> Result<Octocrab, ForgeError> {
+    // octocrab starts a task of its own, and panics where there is no runtime to start it on.
+    tokio::runtime::Handle::try_current()
+        .map_err(|_| ForgeError::Invalid("the GitHub client needs a running tokio runtime".into()))?;
+    let base: http::Uri = settings.api_url.as_str().parse().map_err(|_| {
+        ForgeError::Invalid(format!("`{}` is not the address of GitHub's API", settings.api_url))
+    })?;
+    let built = OctocrabBuilder::new_empty()
+        .with_service(ReqwestConnector::new(wire::client(&settings.patience)?))
+        .with_layer(&BaseUriLayer::new(base))
+        .with_auth(auth)
+        .build();
+    built.map_err(|never| match never {})
 }
 
 pub(super) fn repo(project: &Project) -> String {

@@ -98,7 +98,8 @@ impl Github {
             ))
         })?;
         let path = format!("/users/{}", escape(&format!("{slug}[bot]")));
-        self.client().ask(&self.client().installation(first.id)?, &Ask::get(path)).await
+        let gh = self.client().installation(first.id)?;
+        self.client().ask(&gh, &Ask::get(path)).await
     }
 
     pub(super) async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
@@ -311,7 +312,7 @@ impl Github {
         self.client().pages(&gh, &format!("{}/events", issue(t)), |page| page).await
     }
 
-    async fn speaker(&self, t: &ThreadRef) -> Result<Octocrab, ForgeError> {
+    async fn speaker(&self, t: &ThreadRef) -> Result<Arc<Octocrab>, ForgeError> {
         self.client().speaker(&t.project).await
     }
 

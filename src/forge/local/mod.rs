@@ -6,7 +6,6 @@ mod deeds;
 mod disk;
 mod world;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -216,15 +215,16 @@ impl Local {
 
     pub(super) fn waiting_threads(&self, label: Option<&str>) -> Result<Vec<ThreadRef>, ForgeError> {
         let bot = self.0.bot.id;
-        let waits = |thread: &ThreadState| {
-            let labelled = label.is_some_and(|label| thread.labels.iter().any(|given| given == label));
-            thread.open && (thread.assignees.contains(&bot) || labelled)
-        };
-        let found: BTreeSet<ThreadRef> = self.look(|world| {
-            let seen = world.threads().filter(|(t, _)| world.permission(&t.project, bot) > Permission::None);
-            seen.filter(|(_, thread)| waits(thread)).map(|(t, _)| t.clone()).collect()
-        });
-        Ok(found.into_iter().collect())
+        Ok(self.look(|world| {
+            let member =
+                |t: &ThreadRef| world.project(&t.project).is_ok_and(|p| p.members.contains_key(&bot));
+            let labelled =
+                |thread: &ThreadState| label.is_some_and(|l| thread.labels.iter().any(|given| given == l));
+            let waits = |(t, thread): &(&ThreadRef, &ThreadState)| {
+                thread.open && (thread.assignees.contains(&bot) || (labelled(thread) && member(t)))
+            };
+            world.threads().filter(waits).map(|(t, _)| t.clone()).collect()
+        }))
     }
 
     pub(super) fn who_assigned(&self, t: &ThreadRef) -> Result<Option<Account>, ForgeError> {

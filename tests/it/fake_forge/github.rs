@@ -9,7 +9,7 @@ use planwright::forge::local::{LogEntry, Logged, Reacted, ThreadState, Visibilit
 use planwright::forge::{ForgeError, Local, Reaction, World};
 use serde_json::{Value, json};
 
-use super::{Asked, Delivery, Fault, Reply, Seen, Stage, account, github_hooks, time};
+use super::{Asked, Delivery, Reply, Stage, account, github_hooks, time};
 
 pub(crate) const TOKEN: &str = "ghp_fake";
 pub(crate) const APP_ID: u64 = 4711;
@@ -20,7 +20,7 @@ const COMMENT_CAP: usize = 65_536;
 const INSTALLATION_TOKEN: &str = "ghs_fake";
 
 pub(crate) struct FakeGithub {
-    stage: Stage,
+    pub(crate) stage: Stage,
 }
 
 impl FakeGithub {
@@ -30,22 +30,6 @@ impl FakeGithub {
 
     pub(crate) fn api_url(&self) -> url::Url {
         format!("{}/api/v3", self.stage.url()).parse().unwrap()
-    }
-
-    pub(crate) fn stage(&self) -> &Stage {
-        &self.stage
-    }
-
-    pub(crate) fn world(&self) -> &Local {
-        &self.stage.world
-    }
-
-    pub(crate) fn audit(&self) -> Vec<Seen> {
-        self.stage.audit()
-    }
-
-    pub(crate) fn fault(&self, method: http::Method, path_contains: &str, fault: Fault, times: u32) {
-        self.stage.fault(method, path_contains, fault, times);
     }
 
     /// The delivery that GitHub would send about an event, signed.
@@ -151,7 +135,7 @@ fn top_route(stage: &Stage, asked: &Asked, caller: Caller, rest: &[&str]) -> Ans
         }
         ("GET", ["installation", "repositories"]) if caller == Caller::Installation => {
             let all = stage.world.look(|world| {
-                let ours = world.projects().filter(|(p, _)| world.permission(p, bot) > Permission::None);
+                let ours = world.projects().filter(|(p, _)| is_member(world, p, bot));
                 ours.map(|(p, _)| p.clone()).collect::<Vec<_>>()
             });
             let total = all.len();

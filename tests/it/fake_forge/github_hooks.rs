@@ -26,85 +26,81 @@ pub(super) fn delivery(stage: &Stage, event: &Event, secret: &str) -> Delivery {
 }
 
 fn payload(stage: &Stage, event: &Event) -> (&'static str, Value) {
-    let t = &event.thread;
-    let subject = issue(stage, t);
+    let mut subject = issue(stage, &event.thread);
     let is_pull = subject.get("pull_request").is_some();
+    let (name, action) = names(event, is_pull);
     let mut payload = json!({
-        "repository": repository(stage, &t.project),
+        "action": action,
+        "repository": repository(stage, &event.thread.project),
         "sender": user(stage, event.actor.id),
     });
-    let (name, action) = if is_pull { ("pull_request", "pull_request") } else { ("issues", "issue") };
-    let (name, action) = match &event.kind {
-        EventKind::Opened { .. } => (name, put(&mut payload, "opened", action, subject)),
-        EventKind::DescriptionEdited => {
-            payload["changes"] = json!({ "body": { "from": "" } });
-            (name, put(&mut payload, "edited", action, subject))
+    // Threads inside payloads carry no repository of their own, and pull requests do not say of themselves that they
+    // are. Comments on them come as comments on issues.
+    let as_pull = is_pull && name != "issue_comment";
+    if let Some(fields) = subject.as_object_mut() {
+        fields.remove("repository");
+        if as_pull {
+            fields.remove("pull_request");
         }
-        EventKind::Closed => (name, put(&mut payload, "closed", action, subject)),
-        EventKind::Reopened => (name, put(&mut payload, "reopened", action, subject)),
-        EventKind::Assigned { assignee } => {
-            payload["assignee"] = user(stage, assignee.id);
-            (name, put(&mut payload, "assigned", action, subject))
-        }
-        EventKind::Unassigned { assignee } => {
-            payload["assignee"] = user(stage, assignee.id);
-            (name, put(&mut payload, "unassigned", action, subject))
-        }
-        EventKind::Labelled { label: given } => {
-            payload["label"] = label(given);
-            (name, put(&mut payload, "labeled", action, subject))
-        }
-        EventKind::Unlabelled { label: taken } => {
-            payload["label"] = label(taken);
-            (name, put(&mut payload, "unlabeled", action, subject))
-        }
-        EventKind::ReviewRequested { reviewer } => {
-            payload["requested_reviewer"] = user(stage, reviewer.id);
-            ("pull_request", put(&mut payload, "review_requested", "pull_request", subject))
-        }
-        EventKind::CommentCreated { comment } => {
-            payload["comment"] = told(stage, comment);
-            ("issue_comment", put(&mut payload, "created", "issue", subject))
-        }
-        EventKind::CommentEdited { comment } => {
-            payload["comment"] = told(stage, comment);
-            payload["changes"] = json!({ "body": { "from": "" } });
-            ("issue_comment", put(&mut payload, "edited", "issue", subject))
-        }
-        EventKind::CommentDeleted { comment_id } => {
-            payload["comment"] = json!({
-                "id": comment_id.0, "body": "", "user": user(stage, event.actor.id), "created_at": event.at.map(time),
-            });
-            ("issue_comment", put(&mut payload, "deleted", "issue", subject))
-        }
-        EventKind::Reviewed { comment, asks_for_changes } => {
-            let state = if *asks_for_changes { "changes_requested" } else { "commented" };
-            payload["review"] = told(stage, comment);
-            payload["review"]["state"] = json!(state);
-            payload["review"]["submitted_at"] = json!(comment.created_at.map(time));
-            ("pull_request_review", put(&mut payload, "submitted", "pull_request", subject))
-        }
-        EventKind::ReviewCommented { comment } => {
-            payload["comment"] = told(stage, comment);
-            ("pull_request_review_comment", put(&mut payload, "created", "pull_request", subject))
-        }
-    };
-    payload["action"] = json!(action);
+    }
+    payload[if as_pull { "pull_request" } else { "issue" }] = subject;
+    for (key, value) in extras(stage, event) {
+        payload[key] = value;
+    }
     (name, payload)
 }
 
-/// Sets the thread under its key and hands the action back. Issues inside payloads carry no repository of their own,
-/// and pull requests do not say of themselves that they are.
-fn put(payload: &mut Value, action: &'static str, key: &str, mut subject: Value) -> &'static str {
-    if let Some(fields) = subject.as_object_mut() {
-        fields.remove("repository");
-        if key == "pull_request" {
-            fields.remove("pull_request");
-            payload["number"] = fields["number"].clone();
+fn names(event: &Event, is_pull: bool) -> (&'static str, &'static str) {
+    let thread = if is_pull { "pull_request" } else { "issues" };
+    match &event.kind {
+        EventKind::Opened { .. } => (thread, "opened"),
+        EventKind::DescriptionEdited => (thread, "edited"),
+        EventKind::Closed => (thread, "closed"),
+        EventKind::Reopened => (thread, "reopened"),
+        EventKind::Assigned { .. } => (thread, "assigned"),
+        EventKind::Unassigned { .. } => (thread, "unassigned"),
+        EventKind::Labelled { .. } => (thread, "labeled"),
+        EventKind::Unlabelled { .. } => (thread, "unlabeled"),
+        EventKind::ReviewRequested { .. } => ("pull_request", "review_requested"),
+        EventKind::CommentCreated { .. } => ("issue_comment", "created"),
+        EventKind::CommentEdited { .. } => ("issue_comment", "edited"),
+        EventKind::CommentDeleted { .. } => ("issue_comment", "deleted"),
+        EventKind::Reviewed { .. } => ("pull_request_review", "submitted"),
+        EventKind::ReviewCommented { .. } => ("pull_request_review_comment", "created"),
+    }
+}
+
+/// What a payload has beside the thread, the repository and the sender.
+fn extras(stage: &Stage, event: &Event) -> Vec<(&'static str, Value)> {
+    let edited = ("changes", json!({ "body": { "from": "" } }));
+    match &event.kind {
+        EventKind::Opened { .. } | EventKind::Closed | EventKind::Reopened => Vec::new(),
+        EventKind::DescriptionEdited => vec![edited],
+        EventKind::Assigned { assignee } | EventKind::Unassigned { assignee } => {
+            vec![("assignee", user(stage, assignee.id))]
+        }
+        EventKind::Labelled { label: name } | EventKind::Unlabelled { label: name } => {
+            vec![("label", label(name))]
+        }
+        EventKind::ReviewRequested { reviewer } => vec![("requested_reviewer", user(stage, reviewer.id))],
+        EventKind::CommentCreated { comment } | EventKind::ReviewCommented { comment } => {
+            vec![("comment", told(stage, comment))]
+        }
+        EventKind::CommentEdited { comment } => vec![("comment", told(stage, comment)), edited],
+        EventKind::CommentDeleted { comment_id } => {
+            let user = user(stage, event.actor.id);
+            vec![(
+                "comment",
+                json!({ "id": comment_id.0, "body": "", "user": user, "created_at": event.at.map(time) }),
+            )]
+        }
+        EventKind::Reviewed { comment, asks_for_changes } => {
+            let mut review = told(stage, comment);
+            review["state"] = json!(if *asks_for_changes { "changes_requested" } else { "commented" });
+            review["submitted_at"] = json!(comment.created_at.map(time));
+            vec![("review", review)]
         }
     }
-    payload[key] = subject;
-    action
 }
 
 fn told(stage: &Stage, comment: &Comment) -> Value {

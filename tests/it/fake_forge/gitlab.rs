@@ -10,13 +10,13 @@ use planwright::forge::{ForgeError, Local, World};
 use serde_json::{Value, json};
 
 use super::github::reaction;
-use super::{Asked, Delivery, Fault, Reply, Seen, Stage, account, gitlab_hooks, time};
+use super::{Asked, Delivery, Reply, Stage, account, gitlab_hooks, time};
 
 pub(crate) const TOKEN: &str = "glpat-fake";
 const NOTE_CAP: usize = 1_000_000;
 
 pub(crate) struct FakeGitlab {
-    stage: Stage,
+    pub(crate) stage: Stage,
 }
 
 impl FakeGitlab {
@@ -26,22 +26,6 @@ impl FakeGitlab {
 
     pub(crate) fn url(&self) -> url::Url {
         format!("{}/gitlab", self.stage.url()).parse().unwrap()
-    }
-
-    pub(crate) fn stage(&self) -> &Stage {
-        &self.stage
-    }
-
-    pub(crate) fn world(&self) -> &Local {
-        &self.stage.world
-    }
-
-    pub(crate) fn audit(&self) -> Vec<Seen> {
-        self.stage.audit()
-    }
-
-    pub(crate) fn fault(&self, method: http::Method, path_contains: &str, fault: Fault, times: u32) {
-        self.stage.fault(method, path_contains, fault, times);
     }
 
     /// The delivery that GitLab would send about an event, with the secret token.

@@ -53,7 +53,6 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     pub(crate) at: Instant,
     pub(crate) headers: HeaderMap,
-    pub(crate) status: Option<u16>,
 }
 
 struct Planned {
@@ -206,13 +205,8 @@ async fn serve(
         path: path.clone(),
         at: Instant::now(),
         headers: parts.headers.clone(),
-        status: None,
     };
-    let number = {
-        let mut all = stage.seen.lock().unwrap();
-        all.push(seen);
-        all.len() - 1
-    };
+    stage.seen.lock().unwrap().push(seen);
     let asked = Asked {
         segments: parts.uri.path().split('/').filter(|s| !s.is_empty()).map(unescape).collect(),
         query: url::form_urlencoded::parse(parts.uri.query().unwrap_or("").as_bytes()).into_owned().collect(),
@@ -220,9 +214,7 @@ async fn serve(
         headers: parts.headers,
         body,
     };
-    let response = perform(&stage, route, &asked, &path, &cut).await;
-    stage.seen.lock().unwrap()[number].status = Some(response.status().as_u16());
-    response
+    perform(&stage, route, &asked, &path, &cut).await
 }
 
 async fn perform(stage: &Stage, route: Route, asked: &Asked, path: &str, cut: &Cut) -> Response {
