@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::pace::Pace;
@@ -30,6 +30,8 @@ pub struct Ctx {
     pub policy: Policy,
     pub pokes: Pokes,
     pub shutdown: CancellationToken,
+    /// How many sweeps are done.
+    pub swept: watch::Sender<u64>,
     /// Names this installation in leases.
     pub owner: String,
     /// How long to wait before something that was out of reach is tried again.
@@ -54,6 +56,7 @@ impl Ctx {
             policy: Policy::default(),
             pokes: broadcast::channel(1_024).0,
             shutdown: CancellationToken::new(),
+            swept: watch::Sender::new(0),
             owner,
             patience_ms: 30_000,
             parallel: 32,

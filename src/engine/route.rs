@@ -36,9 +36,9 @@ pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
     }
 }
 
-/// What the sweep found holds for the number of runs that it saw. If a run has begun since, it holds no more.
+/// What the sweep found holds for the journal that it saw. If something has happened since, it holds no more.
 fn is_outdated(key: &str, record: &Record) -> bool {
-    super::sweep::runs_seen(key).is_some_and(|runs| runs != record.runs)
+    super::sweep::seq_seen(key).is_some_and(|seq| seq != record.seq)
 }
 
 fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {

@@ -1,8 +1,8 @@
 //! Purpose: the reconcile sweep: compare the forge with the record, and put into the inbox what no webhook brought.
 //!
 //! Forges do not redeliver by themselves. What the sweep finds goes the same way as everything else: as a delivery with
-//! a key of its own, so that the same finding is taken once. Findings about starting and stopping hold for the number
-//! of runs that the sweep saw; if a run has begun meanwhile, they are dropped (`route.rs`).
+//! a key of its own, so that the same finding is taken once. Findings about starting and stopping hold for the journal
+//! as the sweep saw it; if it has grown meanwhile, they are dropped (`route.rs`) and the next sweep looks again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
     let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.get()));
     while !ctx.shutdown.is_cancelled() {
         sweep(&ctx).await;
+        ctx.swept.send_modify(|sweeps| *sweeps += 1);
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             () = ctx.shutdown.cancelled() => {}
@@ -88,6 +89,9 @@ fn accepts_confidential(ctx: &Ctx) -> bool {
 }
 
 fn may_start(record: &Record) -> bool {
+    if record.turned_away {
+        return false;
+    }
     match record.run.as_ref().map(|run| run.end.as_ref()) {
         None => true,
         Some(None) => false,
@@ -154,12 +158,12 @@ fn nobody() -> Account {
 }
 
 async fn report(ctx: &Ctx, thread: &ThreadRef, record: &Record, found: Finding) -> anyhow::Result<()> {
-    let key = format!("sweep/{}/{}/{thread}", record.runs, found.word);
+    let key = format!("sweep/{}/{}/{thread}", record.seq, found.word);
     put(ctx, key, &Event { thread: thread.clone(), actor: found.by, at: None, kind: found.kind }).await
 }
 
-/// The number of runs that a finding holds for; `None` for other deliveries.
-pub(super) fn runs_seen(key: &str) -> Option<u32> {
+/// The length of the journal that a finding holds for; `None` for other deliveries.
+pub(super) fn seq_seen(key: &str) -> Option<i64> {
     key.strip_prefix("sweep/")?.split('/').next()?.parse().ok()
 }
 

@@ -16,14 +16,16 @@ const HOUR_MS: i64 = 3_600_000;
 pub struct Record {
     /// The newest run, live or ended.
     pub run: Option<Run>,
-    /// How many runs there have been.
-    pub runs: u32,
+    /// The number of the last entry.
+    pub seq: i64,
+    /// Whether somebody's wish for a run was turned down since the last one: then the standing wish is no news.
+    pub turned_away: bool,
     /// Comments that are still to be written.
     pub owed: Vec<Owed>,
     taken: BTreeSet<CommentId>,
     replied_at: VecDeque<Millis>,
-    said_off: bool,
-    said_unknown: bool,
+    /// What is said once per thread only, as it was said.
+    said: BTreeSet<String>,
 }
 
 /// A comment that the thread is owed. Its key names it on the forge, so that it is written once.
@@ -64,6 +66,7 @@ impl Record {
     }
 
     pub fn apply(&mut self, entry: &Entry) {
+        self.seq = entry.seq;
         self.taken.extend(entry.fact.spoken_in());
         match &entry.fact {
             Fact::Triggered { .. } => self.start(entry),
@@ -87,7 +90,7 @@ impl Record {
 
     fn start(&mut self, entry: &Entry) {
         let (Some(id), Fact::Triggered { by, how, event_at, .. }) = (&entry.run, &entry.fact) else { return };
-        self.runs += 1;
+        self.turned_away = false;
         self.run = Some(Run {
             id: id.clone(),
             requester: by.clone(),
@@ -106,38 +109,27 @@ impl Record {
     }
 
     fn owe(&mut self, entry: &Entry) {
-        let hour_ago = entry.at.plus(-HOUR_MS);
-        while self.replied_at.front().is_some_and(|at| *at < hour_ago) {
-            self.replied_at.pop_front();
-        }
-        if self.replied_at.len() + self.owed.len() >= REPLIES_AN_HOUR {
-            return;
-        }
         let key = Key(format!("reply/{}", entry.seq));
-        if let Fact::Noticed { notice, by, .. } = &entry.fact
-            && self.is_news(notice)
-        {
-            self.owed.push(Owed::Reply { key, to: by.login.clone(), notice: notice.clone() });
+        let owed = if let Fact::Noticed { notice, by, .. } = &entry.fact {
+            self.turned_away |= matches!(notice, Notice::PlanningIsOff | Notice::RepoFileBroken { .. });
+            Owed::Reply { key, to: by.login.clone(), notice: notice.clone() }
         } else if let Fact::Refused { by, what, needs, comment, .. } = &entry.fact {
-            let (to, what) = (by.login.clone(), what.clone());
-            self.owed.push(Owed::Refusal { key, to, what, needs: *needs, comment: *comment });
+            self.turned_away |= comment.is_none();
+            Owed::Refusal { key, to: by.login.clone(), what: what.clone(), needs: *needs, comment: *comment }
+        } else {
+            return;
+        };
+        if self.may_reply(entry.at) && said_once(&owed).is_none_or(|said| self.said.insert(said)) {
+            self.owed.push(owed);
         }
     }
 
-    /// Some sentences are said once per thread only.
-    fn is_news(&mut self, notice: &Notice) -> bool {
-        match notice {
-            Notice::PlanningIsOff => !std::mem::replace(&mut self.said_off, true),
-            Notice::UnknownVerb { .. } => !std::mem::replace(&mut self.said_unknown, true),
-            Notice::HelpAsked
-            | Notice::StatusAsked
-            | Notice::RepoFileBroken { .. }
-            | Notice::AlreadyRunning
-            | Notice::NothingRunning { .. }
-            | Notice::AlreadyPaused
-            | Notice::NotPaused
-            | Notice::NotYet { .. } => true,
+    fn may_reply(&mut self, now: Millis) -> bool {
+        let hour_ago = now.plus(-HOUR_MS);
+        while self.replied_at.front().is_some_and(|at| *at < hour_ago) {
+            self.replied_at.pop_front();
         }
+        self.replied_at.len() + self.owed.len() < REPLIES_AN_HOUR
     }
 
     fn settle(&mut self, key: &Key, at: Millis) {
@@ -152,6 +144,26 @@ impl Record {
             return;
         };
         apply(run, entry.at, &entry.fact);
+    }
+}
+
+/// What names an answer that is given once per thread; `None` for those that are given every time.
+fn said_once(owed: &Owed) -> Option<String> {
+    match owed {
+        Owed::Refusal { comment: Some(_), .. } => None,
+        Owed::Refusal { to, what, comment: None, .. } => Some(format!("no {what} for {to}")),
+        Owed::Reply { notice, .. } => match notice {
+            Notice::PlanningIsOff => Some("planning is off".to_owned()),
+            Notice::RepoFileBroken { why } => Some(format!("broken: {why}")),
+            Notice::UnknownVerb { .. } => Some("unknown verb".to_owned()),
+            Notice::HelpAsked
+            | Notice::StatusAsked
+            | Notice::AlreadyRunning
+            | Notice::NothingRunning { .. }
+            | Notice::AlreadyPaused
+            | Notice::NotPaused
+            | Notice::NotYet { .. } => None,
+        },
     }
 }
 

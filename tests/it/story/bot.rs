@@ -120,6 +120,8 @@ impl Scene {
         let ctx = Arc::clone(&app.ctx);
         #[expect(clippy::disallowed_methods, reason = "the server runs beside the story")]
         let task = tokio::spawn(app.run(listener));
+        // What the world shows by now belongs to the first sweep; what comes later comes by webhook.
+        ctx.swept.subscribe().wait_for(|sweeps| *sweeps > 0).await.unwrap();
         Bot { scene: self, base, ctx, task }
     }
 
@@ -145,8 +147,8 @@ impl Scene {
 
     pub(crate) fn fault(&self, method: http::Method, path_contains: &str, fault: Fault, times: u32) {
         match &self.front {
-            Front::Github(fake) => fake.fault(method, path_contains, fault, times),
-            Front::Gitlab(fake) => fake.fault(method, path_contains, fault, times),
+            Front::Github(fake) => fake.stage.fault(method, path_contains, fault, times),
+            Front::Gitlab(fake) => fake.stage.fault(method, path_contains, fault, times),
             Front::Local => panic!("the local forge has no network that could fail"),
         }
     }

@@ -127,7 +127,11 @@ async fn a_model_that_fails_for_good_fails_the_run_with_a_next_step() {
     scene.model.say("goal_understanding", json!({"nonsense": true}));
     scene.model.say("goal_understanding", json!({"nonsense": true}));
     bot.assigned(MARIA).await;
-    insta::assert_snapshot!(scene.card(), @r"");
+    insta::assert_snapshot!(scene.card(), @"
+    ## 📋 Execution Plan
+
+    **Status**: 😕 failed. The language model gave no usable answer, even when asked a second time. Try again, or describe the task in other words. Assign me again or comment `/plan` to start anew. · 2 model calls
+    ");
     assert_eq!(scene.faces(None), [Reaction::Confused]);
     bot.ends().await;
 }
