@@ -98,6 +98,8 @@ async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> 
         stage.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
     }
     stage.engine.idle().await?;
+    let cards = stage.cards();
+    anyhow::ensure!(cards == 1, "there should be one card, but there are {cards}");
     stage.line("One event, one effect: there is still one card.").await;
     farewell(stage, dir)
 }
@@ -107,6 +109,11 @@ async fn scene(number: &str, title: &str) {
     if is_watched() {
         tokio::time::sleep(std::time::Duration::from_millis(900)).await;
     }
+}
+
+/// The program as it was called, so that what is printed can be copied.
+fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "planwright".to_owned())
 }
 
 fn farewell(stage: &Stage, dir: &Path) -> anyhow::Result<()> {
@@ -124,7 +131,7 @@ fn farewell(stage: &Stage, dir: &Path) -> anyhow::Result<()> {
     say(&format!("  {}", path.display()));
     say("\nLook around:");
     for command in [format!("history show {}", stage.thread), format!("runs show {}", stage.thread)] {
-        say(&format!("  planwright --config {} {command}", config.display()));
+        say(&format!("  {} --config {} {command}", program(), config.display()));
     }
     say("\nTo connect it to GitHub or GitLab, see README.md; `planwright doctor` checks the connection.");
     Ok(())

@@ -1,6 +1,6 @@
 //! Purpose: `history show|verify|export`: the JSONL files, for people and programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -41,7 +41,7 @@ pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Res
     }
 }
 
-fn show(path: &PathBuf, count: usize, json: bool) -> anyhow::Result<ExitCode> {
+fn show(path: &Path, count: usize, json: bool) -> anyhow::Result<ExitCode> {
     for line in newest(path, count).with_context(|| format!("there is no history at {}", path.display()))? {
         if json { say(&line.text) } else { say(&for_people(&line.text)) }
     }
@@ -67,14 +67,8 @@ fn for_people(line: &str) -> String {
 }
 
 fn short(value: &serde_json::Value) -> String {
-    let text = match value {
-        serde_json::Value::Object(fields) => match fields.get("login") {
-            Some(serde_json::Value::String(login)) => format!("@{login}"),
-            _ => value.to_string(),
-        },
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let login = value.get("login").and_then(serde_json::Value::as_str).map(|login| format!("@{login}"));
+    let text = login.or_else(|| value.as_str().map(str::to_owned)).unwrap_or_else(|| value.to_string());
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     if text.chars().count() > 100 {
         format!("{}…", text.chars().take(99).collect::<String>())
@@ -102,7 +96,7 @@ fn verify_all(paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-fn export(path: &PathBuf) -> anyhow::Result<ExitCode> {
+fn export(path: &Path) -> anyhow::Result<ExitCode> {
     let mut file =
         std::fs::File::open(path).with_context(|| format!("there is no history at {}", path.display()))?;
     std::io::copy(&mut file, &mut std::io::stdout()).context("cannot write the history out")?;

@@ -36,11 +36,14 @@ pub(super) async fn run(command: &RunsCommand, config: Config) -> anyhow::Result
     let store = Store::open(config.store.url.as_str()).await?;
     let records = records(&store).await?;
     match command {
-        RunsCommand::List { json: true } => say(&pretty(&records.iter().filter_map(describe).collect())?),
+        RunsCommand::List { json: true } => {
+            let runs: Vec<Value> = records.iter().filter_map(describe).collect();
+            say(&serde_json::to_string_pretty(&runs)?);
+        }
         RunsCommand::List { json: false } => list(&records),
         RunsCommand::Show { run, json } => {
             let found = find(&records, run)?;
-            if *json { say(&pretty(&describe(found).into_iter().collect())?) } else { show(found) }
+            if *json { say(&serde_json::to_string_pretty(&describe(found))?) } else { show(found) }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -137,8 +140,4 @@ fn describe((thread, record): &Known) -> Option<Value> {
         "output_tokens": run.spent.output_tokens,
         "cost_micro_usd": run.spent.cost_micro_usd,
     }))
-}
-
-fn pretty(values: &Vec<Value>) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(values)?)
 }

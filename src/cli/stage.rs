@@ -163,10 +163,10 @@ impl Stage {
             }
         }
         for (id, author, body) in self.comments() {
-            let before = self.seen.comments.insert(id, body.clone());
-            if before.as_ref() != Some(&body) {
-                let deed = if before.is_some() { "edited the comment" } else { "commented" };
-                self.show_comment(&author, deed, &body).await;
+            match self.seen.comments.insert(id, body.clone()) {
+                None => self.show_comment(&author, "commented", &body).await,
+                Some(before) if before != body => self.show_edit(&author, &before, &body).await,
+                Some(_) => {}
             }
         }
         Ok(())
@@ -175,6 +175,17 @@ impl Stage {
     pub(super) async fn show_comment(&self, author: &str, deed: &str, body: &str) {
         self.line(&paint(BOLD, &format!("@{author} {deed}"))).await;
         for line in terminal::markdown(body).lines() {
+            self.line(&format!("  ┃ {line}")).await;
+        }
+        say("");
+    }
+
+    /// Only the lines that are new: a card is edited often and mostly stays as it is.
+    async fn show_edit(&self, author: &str, before: &str, after: &str) {
+        let (before, after) = (terminal::markdown(before), terminal::markdown(after));
+        let known: Vec<&str> = before.lines().collect();
+        self.line(&paint(BOLD, &format!("@{author} edited the card"))).await;
+        for line in after.lines().filter(|line| !known.contains(line)) {
             self.line(&format!("  ┃ {line}")).await;
         }
         say("");
@@ -196,6 +207,12 @@ impl Stage {
                 self.seen.comments.insert(id, body);
             }
         }
+    }
+
+    /// How many comments the bot has on the thread.
+    pub(super) fn cards(&self) -> usize {
+        let bot = &self.local.bot().login;
+        self.comments().iter().filter(|(_, author, _)| author == bot).count()
     }
 
     fn comments(&self) -> Vec<(CommentId, String, String)> {

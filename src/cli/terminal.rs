@@ -17,14 +17,16 @@ pub(super) fn paint(style: &str, text: &str) -> String {
     if is_watched() { format!("{style}{text}{RESET}") } else { text.to_owned() }
 }
 
-/// Renders a comment. HTML, hidden markers included, is left out; control characters cannot reach the terminal.
+/// Renders a comment, blank lines at most one at a time. HTML, hidden markers included, is left out; control characters cannot reach the terminal.
 pub(super) fn markdown(text: &str) -> String {
     let mut page = Page::default();
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES;
     for event in Parser::new_ext(text, options) {
         page.take(event);
     }
-    page.out.trim().to_owned()
+    let mut lines: Vec<&str> = page.out.trim().lines().map(str::trim_end).collect();
+    lines.dedup_by(|next, line| next.is_empty() && line.is_empty());
+    lines.join("\n")
 }
 
 #[derive(Default)]
@@ -32,10 +34,15 @@ struct Page {
     out: String,
     lists: usize,
     quoted: bool,
+    /// An item has begun; unless it is a box it gets a bullet.
+    bullet: bool,
 }
 
 impl Page {
     fn take(&mut self, event: Event<'_>) {
+        if std::mem::take(&mut self.bullet) && !matches!(event, Event::TaskListMarker(_)) {
+            self.out.push_str("• ");
+        }
         match event {
             Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
@@ -52,6 +59,10 @@ impl Page {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the parser's tags; what has no style of its own is plain text"
+    )]
     fn start(&mut self, tag: &Tag<'_>) {
         match tag {
             Tag::Heading { level, .. } => {
@@ -70,6 +81,7 @@ impl Page {
             Tag::Item => {
                 self.line();
                 self.out.push_str(&"  ".repeat(self.lists));
+                self.bullet = true;
             }
             Tag::TableCell => self.out.push_str("  "),
             Tag::CodeBlock(_) => {
@@ -80,6 +92,10 @@ impl Page {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the parser's tags; what has no style of its own is plain text"
+    )]
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(_) | TagEnd::CodeBlock => {
@@ -147,7 +163,7 @@ mod tests {
         let card = "## 📋 Execution Plan\n\n**Goal**: Add `a`\n**Status**: ready\n\n- [ ] **task_1**: One\n- [x] **task_2**: Two\n\n> held\n\n*Progress: 1/2*\n\n<!-- planwright:x -->";
         assert_eq!(
             markdown(card),
-            "📋 Execution Plan\nGoal: Add a\nStatus: ready\n\n\n  ☐ task_1: One\n  ☑ task_2: Two\n\n\n│ held\n\nProgress: 1/2"
+            "📋 Execution Plan\nGoal: Add a\nStatus: ready\n\n  ☐ task_1: One\n  ☑ task_2: Two\n\n│ held\n\nProgress: 1/2"
         );
     }
 

@@ -73,7 +73,7 @@ impl Desk {
             self.record.apply(&entry);
         }
         if !rows.is_empty() {
-            ctx.catch_up(&self.lease.thread()).await;
+            ctx.catch_up(self.lease.thread()).await;
         }
         Ok(())
     }

@@ -102,7 +102,7 @@ fn sentence(text: &str) -> String {
 
 fn cost(spent: &Spent) -> String {
     match (spent.model_calls, spent.cost_micro_usd) {
-        (0, _) => String::new(),
+        (0, _) | (_, Some(0)) => String::new(),
         (_, Some(micro)) => format!(" · {}.{:02} USD", micro / 1_000_000, micro % 1_000_000 / 10_000),
         (1, None) => " · 1 model call".to_owned(),
         (calls, None) => format!(" · {calls} model calls"),

@@ -2,6 +2,12 @@
 //!
 //! `cargo bench --bench core` prints medians, each beside the naive way of doing the same in the same run.
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and stops when it cannot go on"
+)]
+
 use std::hint::black_box;
 use std::io::Write as _;
 use std::time::{Duration, Instant};

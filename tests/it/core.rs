@@ -230,12 +230,12 @@ impl Play {
     fn tell(&mut self, facts: Vec<Fact>) {
         for fact in facts {
             self.seq += 1;
-            let run = match &fact {
-                Fact::Triggered { .. } => {
-                    assert!(self.record.live_run().is_none(), "two live runs on one thread");
-                    Some(RunId(format!("run-{}", self.seq)))
-                }
-                _ => self.record.live_run().map(|run| run.id.clone()),
+            let live = self.record.live_run().map(|run| run.id.clone());
+            let run = if matches!(fact, Fact::Triggered { .. }) {
+                assert_eq!(live, None, "two live runs on one thread");
+                Some(RunId(format!("run-{}", self.seq)))
+            } else {
+                live
             };
             self.record.apply(&Entry { seq: self.seq, at: Millis(self.seq * 1_000), run, fact });
         }
@@ -269,12 +269,9 @@ impl Play {
     }
 
     fn event(&mut self, by: i64, kind: EventKind) {
-        match &kind {
-            EventKind::Assigned { .. } => (self.assigned, self.open) = (true, true),
-            EventKind::Unassigned { .. } => self.assigned = false,
-            EventKind::Closed => self.open = false,
-            _ => {}
-        }
+        let opens = matches!(kind, EventKind::Assigned { .. });
+        self.assigned = opens || (self.assigned && !matches!(kind, EventKind::Unassigned { .. }));
+        self.open = opens || (self.open && kind != EventKind::Closed);
         let bot = bot();
         let rules =
             Rules { enabled: true, on_assign: true, on_label: None, on_mention: true, broken_file: None };

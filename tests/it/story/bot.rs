@@ -297,10 +297,8 @@ impl Bot<'_> {
 
     pub(crate) async fn quiet(&self) {
         let engine = planwright::engine::Engine::new(Arc::clone(&self.ctx));
-        tokio::time::timeout(Duration::from_secs(20), engine.idle())
-            .await
-            .expect("the bot is still busy")
-            .unwrap();
+        let waited = tokio::time::timeout(Duration::from_secs(20), engine.idle()).await;
+        assert!(waited.is_ok(), "the bot is still busy");
     }
 
     /// Stops the bot as SIGTERM does. Nothing may be left over: no open delivery, no unused words of the model.
