@@ -46,13 +46,17 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether a delivery could be stored now, as far as that can be known without storing one.
+    /// Whether a delivery could be stored now, as far as that can be known without storing one: a disk that is full is
+    /// not noticed.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] with the cause, when not.
     pub async fn ready(&self) -> Result<(), StoreError> {
         let mut writer = self.writer().await?;
-        writer.begin().await?.rollback().await?;
+        let mut transaction = writer.begin().await?;
+        // On a read-only database SQLite lets even an immediate transaction begin, and refuses only a change.
+        sqlx::query("UPDATE threads SET fence = fence WHERE thread = ''").execute(&mut *transaction).await?;
+        transaction.rollback().await?;
         writer.keep();
         Ok(())
     }

@@ -220,6 +220,23 @@ async fn lines_the_database_has_lost_are_kept_aside() {
     assert_eq!((damage.line, damage.what.as_str()), (4, "is not in the journal of the database"));
 }
 
+/// A database that was set back and went on differently: every line is sound, and yet they are not its lines.
+#[tokio::test]
+async fn lines_of_another_past_are_kept_aside() {
+    let one = Written::new(3).await;
+    one.append(1).await;
+    let _ = one.catch_up().await;
+    let other = Written::new(3).await;
+    let mut different = turn(&["paused"]);
+    different.facts.extend(turn(&["resumed"]).facts);
+    let _ = other.at.store.append(&other.lease, different).await.unwrap();
+    fs::copy(&one.path, &other.path).unwrap();
+    assert_eq!(verify(&other.path).unwrap().first_problem, None);
+    let damage = other.catch_up().await.damage.unwrap();
+    assert_eq!((damage.line, damage.what.as_str()), (4, "is not as the journal of the database has it"));
+    assert_eq!(fs::read_to_string(&other.path).unwrap(), other.expected().await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_writers_at_once_write_each_line_once() {
     let w = Written::new(1).await;

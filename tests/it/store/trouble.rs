@@ -141,7 +141,8 @@ async fn a_disk_that_is_full_or_read_only_refuses_and_recovers() {
     }
     let why = refusal(store.put(delivery("github:read-only", NAME)).await);
     assert!(why.contains("read-only") || why.contains("cannot be opened"), "{why}");
-    assert!(refusal(store.ready().await).len() > 10);
+    let why = refusal(store.ready().await);
+    assert!(why.contains("read-only") || why.contains("cannot be opened"), "{why}");
     assert!(mount(&["-o", "remount,rw"], disk.0.path()));
     for key in ["github:full", "github:read-only"] {
         assert_eq!(store.put(large(key)).await.unwrap(), Put::New);
