@@ -41,7 +41,7 @@ pub(crate) struct Rig {
 pub(crate) fn quick() -> Patience {
     Patience {
         connect: Duration::from_secs(2),
-        request: Duration::from_millis(400),
+        request: Duration::from_millis(1500),
         attempts: 3,
         first_wait: Duration::from_millis(10),
         longest_wait: Duration::from_secs(3),

@@ -211,7 +211,7 @@ async fn gitlab_deliveries_are_told_apart_by_their_idempotency_key_only() {
         status(headers.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
     };
     let uuid = ("X-Gitlab-Event-UUID", "shared-by-recursive-hooks");
-    let other = gitlab_issue().replace("open", "update");
+    let other = gitlab_issue().replace("open", "close");
     assert_eq!(send(vec![("Idempotency-Key", "a"), uuid], gitlab_issue()).await, StatusCode::ACCEPTED);
     assert_eq!(send(vec![("Idempotency-Key", "a"), uuid], gitlab_issue()).await, StatusCode::OK);
     assert_eq!(send(vec![("Idempotency-Key", "b"), uuid], gitlab_issue()).await, StatusCode::ACCEPTED);
