@@ -231,28 +231,31 @@ async fn wake_threads(
     Ok(())
 }
 
-/// Statements of 64, 32, … 1 rows: any number of rows is a few of them, and the database prepares each only once.
-const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
+/// Rows per statement. There is one statement for each number of rows up to this, and the connection keeps them
+/// prepared; a batch is mostly one of them, because every statement is a trip to the database's thread and back.
+const ROWS: usize = 48;
 
-static INSERTS: LazyLock<[String; 7]> = LazyLock::new(|| {
-    SIZES.map(|rows| {
+static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let insert = |rows| {
         format!(
             "INSERT INTO deliveries (key, thread, forge, event, state, reason, body, received_at, arrival) \
              VALUES {} ON CONFLICT (key) DO NOTHING RETURNING key",
             placeholders(rows, 9)
         )
-    })
+    };
+    (1..=ROWS).map(insert).collect()
 });
 
-static WAKES: LazyLock<[String; 7]> = LazyLock::new(|| {
-    SIZES.map(|rows| {
+static WAKES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let wake = |rows| {
         format!(
             "INSERT INTO threads (thread, wake_at) VALUES {} ON CONFLICT (thread) DO UPDATE SET wake_at = CASE \
              WHEN threads.lease_until IS NOT NULL OR threads.wake_at < excluded.wake_at THEN threads.wake_at \
              ELSE excluded.wake_at END",
             placeholders(rows, 2)
         )
-    })
+    };
+    (1..=ROWS).map(wake).collect()
 });
 
 /// `($1, $2), ($3, $4)` for two rows of two columns.
@@ -265,15 +268,9 @@ fn placeholders(rows: usize, columns: usize) -> String {
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-fn statements<'r, T>(sql: &'static [String; 7], mut rows: &'r [T]) -> Vec<(&'static str, &'r [T])> {
-    let mut out = Vec::new();
-    for (size, sql) in SIZES.iter().zip(sql) {
-        while let Some((chunk, rest)) = rows.split_at_checked(*size) {
-            out.push((sql.as_str(), chunk));
-            rows = rest;
-        }
-    }
-    out
+/// Pairs the rows, as many as one statement takes at a time, with the statement for that many.
+fn statements<'r, T>(sql: &'static [String], rows: &'r [T]) -> impl Iterator<Item = (&'static str, &'r [T])> {
+    rows.chunks(ROWS).filter_map(|chunk| Some((sql.get(chunk.len() - 1)?.as_str(), chunk)))
 }
 
 #[cfg(test)]
@@ -281,14 +278,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_of_rows_is_split_into_prepared_sizes() {
+    fn every_row_meets_a_statement_of_the_right_size() {
         for count in 0..300 {
             let rows: Vec<usize> = (0..count).collect();
-            let chunks = statements(&INSERTS, &rows);
+            let chunks: Vec<_> = statements(&INSERTS, &rows).collect();
             assert_eq!(chunks.iter().flat_map(|(_, chunk)| chunk.to_vec()).collect::<Vec<_>>(), rows);
             for (sql, chunk) in chunks {
-                let last = format!("${})", chunk.len() * 9);
-                assert!(sql.contains(&last) && SIZES.contains(&chunk.len()), "{sql}");
+                let last = chunk.len() * 9;
+                assert!(
+                    sql.contains(&format!("${last})")) && !sql.contains(&format!("${},", last + 1)),
+                    "{sql}"
+                );
             }
         }
     }

@@ -91,7 +91,9 @@ fn measure(
     let idle_kb = running.memory_kb("VmRSS")?;
     let load = Load { address: running.address, path: server.path(), connections };
     client::run(&load, request, time / 6)?;
+    let cpu_before = running.cpu()?;
     let answers = client::run(&load, request, time)?;
+    let cpu = running.cpu()?.saturating_sub(cpu_before);
     let peak_kb = running.memory_kb("VmHWM")?;
-    Ok(Measured { answers, idle_kb, peak_kb, cold_start: running.cold_start })
+    Ok(Measured { answers, cpu, idle_kb, peak_kb, cold_start: running.cold_start })
 }

@@ -7,16 +7,23 @@ use crate::servers::Server;
 
 pub(crate) struct Measured {
     pub(crate) answers: Answers,
+    pub(crate) cpu: Duration,
     pub(crate) idle_kb: u64,
     pub(crate) peak_kb: u64,
     pub(crate) cold_start: Duration,
 }
 
+impl Measured {
+    fn cpu_per_delivery_us(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.answers.latencies.len().max(1) as f64
+    }
+}
+
 pub(crate) fn print(connections: usize, servers: &[Server], measured: Vec<Vec<Measured>>) {
     println!("{connections} connections");
     println!(
-        "  {:14} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "", "deliveries/s", "x bare", "p50 ms", "p99 ms", "idle MB", "peak MB", "start ms"
+        "  {:14} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "deliveries/s", "x bare", "p50 ms", "p99 ms", "cpu us", "idle MB", "peak MB", "start ms"
     );
     let mut bare = None;
     for (server, rounds) in servers.iter().zip(measured) {
@@ -24,10 +31,11 @@ pub(crate) fn print(connections: usize, servers: &[Server], measured: Vec<Vec<Me
         let per_second = of(&|m| m.answers.per_second());
         let ratio = per_second / *bare.get_or_insert(per_second);
         println!(
-            "  {:14} {per_second:>12.0} {ratio:>8.2} {:>8.2} {:>8.2} {:>8.1} {:>8.1} {:>8.1}",
+            "  {:14} {per_second:>12.0} {ratio:>8.2} {:>8.2} {:>8.2} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
             server.name(),
             of(&|m| m.answers.percentile_ms(50)),
             of(&|m| m.answers.percentile_ms(99)),
+            of(&Measured::cpu_per_delivery_us),
             of(&|m| m.idle_kb as f64 / 1024.0),
             of(&|m| m.peak_kb as f64 / 1024.0),
             of(&|m| m.cold_start.as_secs_f64() * 1000.0),

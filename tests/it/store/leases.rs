@@ -77,6 +77,18 @@ async fn what_comes_in_during_a_lease_keeps_the_thread_awake() {
 }
 
 #[tokio::test]
+async fn what_comes_in_and_is_dealt_with_during_a_lease_lets_the_thread_sleep() {
+    let at = Fixture::new().await;
+    let lease = at.leased(NAME).await;
+    assert_eq!(put(&at.store, "github:late", NAME).await, Put::New);
+    let mut done = turn(&[]);
+    done.consumed = vec!["github:late".to_owned()];
+    let _ = at.store.append(&lease, done).await.unwrap();
+    at.store.release(lease, None).await.unwrap();
+    assert!(at.store.claim("b", Millis(i64::MAX), LEASE_MS).await.unwrap().is_none());
+}
+
+#[tokio::test]
 async fn a_wake_during_a_lease_is_not_forgotten() {
     let at = Fixture::new().await;
     let lease = at.leased(NAME).await;

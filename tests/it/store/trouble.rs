@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use planwright::store::{NewDelivery, Put, Store, StoreError};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 use super::{Fixture, LEASE_MS, NOW, delivery, put, turn, url};
 
@@ -46,6 +48,34 @@ async fn a_locked_database_refuses_all_and_recovers() {
     at.store.ready().await.unwrap();
     for key in &keys {
         assert_eq!(put(&at.store, key, NAME).await, Put::New, "a refused delivery was stored after all");
+    }
+}
+
+/// While the database is locked, the first request holds the writer, the second then leads for all the others, and
+/// both hang up. The others must be stored all the same.
+#[tokio::test]
+async fn a_leader_that_vanishes_leaves_its_followers_unharmed() {
+    let at = Fixture::new().await;
+    let file = at.dir.path().join("data/planwright.db");
+    let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let moment = Duration::from_millis(100);
+    let mut first = Box::pin(at.store.put(delivery("github:first", NAME)));
+    assert!(timeout(moment, &mut first).await.is_err(), "the database is locked");
+    let mut leader = Box::pin(at.store.put(delivery("github:leader", NAME)));
+    let keys: Vec<String> = (0..10).map(|n| format!("github:{n}")).collect();
+    let mut followers = join_all(keys.iter().map(|key| at.store.put(delivery(key, NAME))));
+    assert!(timeout(moment, futures_util::future::join(&mut leader, &mut followers)).await.is_err());
+    drop(first);
+    assert!(timeout(moment, &mut leader).await.is_err());
+    drop(leader);
+    assert!(timeout(moment, &mut followers).await.is_err());
+    sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+    for answer in followers.await {
+        assert_eq!(answer, Ok(Put::New));
+    }
+    for key in &keys {
+        assert_eq!(put(&at.store, key, NAME).await, Put::Seen);
     }
 }
 
