@@ -121,14 +121,22 @@ impl Writer<'_> {
     }
 }
 
-/// `synchronous = FULL` is what makes a commit reach the disk in WAL mode; the default there does not.
+/// - `synchronous = FULL` is what makes a commit reach the disk in WAL mode; the default there does not.
+/// - `wal_autocheckpoint`: moving the log into the database holds up one batch for some ten milliseconds. With 6000
+///   pages (24 MB) that meets less than one delivery in a hundred; with the usual 1000 it was the 99th percentile.
+/// - `temp_store`: a statement of many rows keeps an undo log of its own, which would be a file, made and deleted anew
+///   for every batch.
+/// - `cache_size`: 8 MB, so that the index over delivery keys, which are random, need not be read again all the time.
 fn writer_settings(location: &Location) -> String {
     let cap = location.max_page_count.map(|pages| format!("PRAGMA max_page_count = {pages};"));
     format!(
         "PRAGMA busy_timeout = {};\
          PRAGMA journal_mode = WAL;\
          PRAGMA synchronous = FULL;\
-         PRAGMA journal_size_limit = 67108864;{}",
+         PRAGMA wal_autocheckpoint = 6000;\
+         PRAGMA journal_size_limit = 67108864;\
+         PRAGMA temp_store = MEMORY;\
+         PRAGMA cache_size = -8000;{}",
         location.busy_timeout_ms,
         cap.unwrap_or_default()
     )
