@@ -143,3 +143,106 @@ fn unused(run: &Run) -> Option<String> {
         n => Some(format!("<sub>{n} comments by people who may not steer this run were not used.</sub>")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Account, Millis};
+    use crate::plan::{Complexity, Goal, StepId};
+    use crate::planning::{End, Pause, Retry, RunId, Sequence, Trigger};
+
+    fn voice() -> Voice {
+        Voice { forge: ForgeKind::Github, bot_login: "planwright".to_owned() }
+    }
+
+    fn goal(text: &str) -> Goal {
+        Goal {
+            main_objective: text.to_owned(),
+            success_criteria: vec![],
+            constraints: vec![],
+            context: String::new(),
+            design_choices_open: false,
+        }
+    }
+
+    fn steps(count: usize, text: &str) -> Vec<Step> {
+        let step = |n| Step {
+            id: StepId(format!("task_{n}")),
+            description: text.to_owned(),
+            dependencies: vec![],
+            estimated_complexity: Complexity::Low,
+            required_tools: vec![],
+        };
+        (1..=count).map(step).collect()
+    }
+
+    fn run() -> Run {
+        Run {
+            id: RunId("r".to_owned()),
+            requester: Account::person(2, "maria"),
+            how: Trigger::Assigned,
+            started_at: Millis(0),
+            event_at: None,
+            goal: None,
+            revisions: vec![],
+            pause: None,
+            retry: None,
+            failed_asks: 0,
+            spent: Spent::default(),
+            unused_comments: 0,
+            end: None,
+        }
+    }
+
+    fn planned(text: &str, count: usize) -> Run {
+        let sequence = Sequence { actions: vec![], digest: "3f9a12aa".to_owned(), at: Millis(0) };
+        let revision = Revision { steps: steps(count, text), sequence: Some(sequence) };
+        Run { goal: Some(goal(text)), revisions: vec![revision], ..run() }
+    }
+
+    #[test]
+    fn every_status_has_its_sentence() {
+        let maria = || Account::person(2, "maria");
+        let ended = |state| Run { end: Some(End { state, at: Millis(0) }), ..planned("Greet", 2) };
+        let stopped = |why| ended(EndState::Stopped { by: maria(), why });
+        let retry = Retry {
+            key: crate::planning::Key("k".to_owned()),
+            failed_at: Millis(0),
+            reason: "The language model cannot be reached at the moment.".to_owned(),
+        };
+        let runs = [
+            run(),
+            Run { goal: Some(goal("Greet")), ..run() },
+            Run {
+                revisions: vec![Revision { steps: steps(1, "x"), sequence: None }],
+                goal: Some(goal("Greet")),
+                ..run()
+            },
+            planned("Greet", 2),
+            Run { pause: Some(Pause { by: maria(), since: Millis(0) }), ..planned("Greet", 2) },
+            Run { retry: Some(retry), ..run() },
+            ended(EndState::Cancelled { by: maria() }),
+            stopped(StopReason::Unassigned),
+            stopped(StopReason::Unlabelled),
+            stopped(StopReason::Closed),
+            ended(EndState::Failed { reason: "it broke".to_owned() }),
+        ];
+        let said: Vec<String> = runs.iter().map(|run| status(run, &voice())).collect();
+        insta::assert_snapshot!(said.join("\n"));
+    }
+
+    /// The longest card there can be, in the widest letters, still fits into a GitHub comment.
+    #[test]
+    fn the_longest_card_fits() {
+        for text in ["目".repeat(5_000), "😀".repeat(5_000), "@[".repeat(5_000)] {
+            let card = card(&planned(&text, 100), &voice()).unwrap_or_default();
+            assert!(card.contains("task_100"), "a step is missing");
+            assert!(card.chars().count() < 65_000, "{} characters", card.chars().count());
+        }
+    }
+
+    #[test]
+    fn a_run_that_only_began_is_not_worth_a_comment() {
+        assert_eq!(card(&run(), &voice()), None);
+    }
+}

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 use super::{LEASE_MS, NOW, put, thread, turn, url};
 
-const SAMPLES: [(&str, &str); 1] = [("0001_init.sql", include_str!("../../fixtures/migrations/0001_init.sql"))];
+const SAMPLES: [(&str, &str); 1] =
+    [("0001_init.sql", include_str!("../../fixtures/migrations/0001_init.sql"))];
 
 /// Lets the program make its tables, then fills them from outside.
 async fn fill(dir: &TempDir, sample: &'static str) {

@@ -2,7 +2,7 @@
 
 use planwright::domain::{ForgeKind, Reaction};
 
-use super::bot::{ALL, MARIA, Scene, TOM};
+use super::bot::{ALL, Front, MARIA, Scene, TOM};
 
 #[tokio::test]
 async fn an_assigned_bot_shows_eyes_and_one_card_on_every_forge() {
@@ -225,5 +225,20 @@ async fn a_broken_repository_file_stops_the_start_and_says_where() {
     assert_eq!(comments.len(), 1);
     assert!(comments[0].contains("did you mean `planning`"), "{}", comments[0]);
     assert!(scene.model.requests().is_empty());
+    bot.ends().await;
+}
+
+/// The run moves through its phases quickly; the thread sees one comment and hardly any edits.
+#[tokio::test]
+async fn edits_are_coalesced() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let Front::Github(fake) = &scene.front else { unreachable!() };
+    let created = fake.stage.count(&http::Method::POST, "/issues/1/comments");
+    let edited = fake.stage.count(&http::Method::PATCH, "/issues/comments/")
+        + fake.stage.count(&http::Method::POST, "/issues/comments/");
+    assert_eq!(created, 1);
+    assert!(edited <= 1, "{edited} edits for one quick run");
     bot.ends().await;
 }
