@@ -49,7 +49,9 @@ impl App {
         let instance = Instance::claim(&config.data_dir)?;
         let store = Store::open(config.store.url.as_str()).await?;
         let owner = instance.name().to_owned();
-        let ctx = Arc::new(Ctx::new(Arc::new(config), store.clone(), forges, planner, owner));
+        let redactor = config.redactor(env);
+        let ctx = Ctx { redactor, ..Ctx::new(Arc::new(config), store.clone(), forges, planner, owner) };
+        let ctx = Arc::new(ctx);
         let intake = Intake { store, secrets, clock: now, wake: ctx.pokes.clone(), confidential };
         Ok(Self { ctx, intake, _instance: instance })
     }

@@ -67,6 +67,11 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
         )),
     }
     findings.push(model(&config, env).await);
+    // What a server answered may hold anything, our own token too.
+    let redactor = config.redactor(env);
+    for finding in &mut findings {
+        finding.what = redactor.clean(&finding.what).into_owned();
+    }
     report(&findings, args.json)
 }
 

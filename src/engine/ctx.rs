@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::pace::Pace;
 use super::settings::RepoFiles;
-use crate::config::Config;
+use crate::config::{Config, Redactor};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
@@ -41,9 +41,12 @@ pub struct Ctx {
     pub clock: fn() -> Millis,
     pub paces: BTreeMap<ForgeKind, Pace>,
     pub repo_files: RepoFiles,
+    /// Knows our secrets, to keep them out of the journal and of comments.
+    pub redactor: Redactor,
 }
 
 impl Ctx {
+    /// Without secrets to hide; whoever has some sets [`Ctx::redactor`].
     #[must_use]
     pub fn new(config: Arc<Config>, store: Store, forges: Forges, planner: Model, owner: String) -> Self {
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
@@ -63,6 +66,7 @@ impl Ctx {
             clock: super::now,
             paces,
             repo_files: RepoFiles::default(),
+            redactor: Redactor::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Asked, Delivery, Reply, Stage, account, github_hooks, time};
 
-pub(crate) const TOKEN: &str = "ghp_fake";
+pub(crate) const TOKEN: &str = "ghp_Fake0Token1";
 pub(crate) const APP_ID: u64 = 4711;
 const INSTALLATION: u64 = 99;
 /// GitHub's own limit for a comment, in characters.

@@ -7,5 +7,6 @@ mod bad_input;
 mod bot;
 mod crash;
 mod restart;
+mod secrets;
 mod signals;
 mod thread;
