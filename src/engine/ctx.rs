@@ -14,7 +14,7 @@ use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
 use crate::planning::Policy;
-use crate::store::{History, Store};
+use crate::store::{Caught, History, Store};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
 pub type Pokes = broadcast::Sender<ThreadRef>;
@@ -104,8 +104,19 @@ impl Ctx {
     }
 
     pub(super) async fn catch_up(&self, thread: &ThreadRef) {
-        if let Err(error) = self.history.catch_up(&self.store, thread).await {
-            tracing::error!(%thread, "cannot write the history of {thread}; the journal keeps it: {error:#}");
+        match self.history.catch_up(&self.store, thread).await {
+            Ok(Caught { damage: None, .. }) => {}
+            Ok(Caught { damage: Some(found), .. }) => tracing::error!(
+                %thread,
+                "the history of {thread} was damaged: line {} {}; it is written anew from the journal, and what stood \
+                 there is kept in {}",
+                found.line,
+                found.what,
+                found.kept_in.display()
+            ),
+            Err(error) => {
+                tracing::error!(%thread, "cannot write the history of {thread}; the journal keeps it: {error:#}");
+            }
         }
     }
 }
