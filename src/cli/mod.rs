@@ -78,7 +78,7 @@ fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     // Not every command needs settings; the log only wants to know which secrets it must not show.
     let config = Config::load(path, env);
     let redactor = config.as_ref().map(|config| config.redactor(env)).unwrap_or_default();
-    init_logs(args, if quiet_by_default { "error" } else { "info" }, redactor)?;
+    init_logs(args, if quiet_by_default { "error" } else { telemetry::DEFAULT_FILTER }, redactor)?;
     match &args.command {
         Command::Serve => block_on(serve::run(config?, env)),
         Command::Demo(demo) => block_on(demo::run(demo)),
