@@ -66,6 +66,33 @@ async fn doctor_does_not_repeat_what_a_forge_repeats() {
     }
 }
 
+/// Without a secret anybody could send deliveries; with a wrong signing token nobody could.
+#[tokio::test]
+async fn the_server_does_not_start_without_the_secrets_it_needs() {
+    let signed = "forges: { gitlab: { signing_token_env: SIGNING } }\n";
+    for (kind, name, value, says) in [
+        (ForgeKind::Github, "GITHUB_WEBHOOK_SECRET", "", "`GITHUB_WEBHOOK_SECRET` is empty or not set"),
+        (ForgeKind::Gitlab, "GITLAB_WEBHOOK_SECRET", " ", "`GITLAB_WEBHOOK_SECRET` is empty or not set"),
+        (ForgeKind::Local, "PLANWRIGHT_LOCAL_SECRET", "", "`PLANWRIGHT_LOCAL_SECRET` is empty or not set"),
+        (ForgeKind::Github, "GITHUB_TOKEN", "", "`GITHUB_TOKEN` is empty or not set"),
+        (ForgeKind::Gitlab, "SIGNING", "not-base64!", "`SIGNING` holds no signing token"),
+    ] {
+        let scene = Scene::on(kind).await;
+        let mut serve = scene.command("127.0.0.1:0", &["serve"]);
+        if name == "SIGNING" {
+            std::fs::write(scene.dir.path().join("config.yaml"), signed).unwrap();
+        }
+        let mut serve = tokio::process::Command::from({
+            serve.env(name, value).current_dir(scene.dir.path());
+            serve
+        });
+        let told = serve.kill_on_drop(true).output().await.unwrap();
+        let text = String::from_utf8_lossy(&told.stderr);
+        assert!(told.status.code() == Some(1) && text.contains(says), "{kind} {name}: {text}");
+        assert!(value.trim().is_empty() || !text.contains(value), "{text}");
+    }
+}
+
 fn goal(text: &str) -> serde_json::Value {
     json!({"main_objective": text, "success_criteria": [], "constraints": [], "context": text, "design_choices_open": false})
 }
