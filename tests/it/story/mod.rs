@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod bot;
+mod commands;
 mod crash;
 mod restart;
 mod secrets;
