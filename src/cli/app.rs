@@ -14,6 +14,7 @@ use crate::forge::{
     Forge, Github, GithubAuth, GithubSettings, Gitlab, GitlabSettings, Local, LocalSettings, Patience,
 };
 use crate::intake::translate::Confidential;
+use crate::intake::verify::is_signing_token;
 use crate::intake::{Intake, Secrets, router};
 use crate::llm::{Model, ModelSettings};
 use crate::store::Store;
@@ -49,7 +50,9 @@ impl App {
         let instance = Instance::claim(&config.data_dir)?;
         let store = Store::open(config.store.url.as_str()).await?;
         let owner = instance.name().to_owned();
-        let ctx = Arc::new(Ctx::new(Arc::new(config), store.clone(), forges, planner, owner));
+        let redactor = config.redactor(env);
+        let ctx = Ctx { redactor, ..Ctx::new(Arc::new(config), store.clone(), forges, planner, owner) };
+        let ctx = Arc::new(ctx);
         let intake = Intake { store, secrets, clock: now, wake: ctx.pokes.clone(), confidential };
         Ok(Self { ctx, intake, _instance: instance })
     }
@@ -129,16 +132,15 @@ pub fn local_bot() -> Account {
 /// The model that plays the planner.
 ///
 /// # Errors
-/// When the role names no model, or its key is missing.
+/// When the role names no model, or its key cannot be read.
 pub fn planner(config: &Config, env: &Env) -> anyhow::Result<Model> {
     let Some((name, model)) = config.models.of_role(Role::Planner) else {
         bail!("`models.roles.planner` names no model")
     };
+    // A server in the house often needs no key; where one is needed, `config check` and the server itself say so.
     let api_key = match &model.api_key {
-        Some(key) if model.provider != Provider::Offline => {
-            Some(needed(key, env).with_context(|| format!("model `{name}`"))?)
-        }
-        Some(_) | None => None,
+        Some(key) => key.read(env).with_context(|| format!("model `{name}`"))?,
+        None => None,
     };
     model_client(model, api_key)
 }
@@ -169,7 +171,8 @@ fn secrets(config: &Config, env: &Env) -> anyhow::Result<Secrets> {
     }
     if let Some(gitlab) = &config.forges.gitlab {
         secrets.gitlab = gitlab.webhook_secret.read(env)?;
-        secrets.gitlab_signing = gitlab.signing_token.as_ref().map(|token| needed(token, env)).transpose()?;
+        secrets.gitlab_signing =
+            gitlab.signing_token.as_ref().map(|token| signing_token(token, env)).transpose()?;
         if secrets.gitlab.is_none() && secrets.gitlab_signing.is_none() {
             bail!("forges.gitlab is configured, but {} holds no webhook secret", gitlab.webhook_secret);
         }
@@ -178,6 +181,16 @@ fn secrets(config: &Config, env: &Env) -> anyhow::Result<Secrets> {
         secrets.local = config.forges.local.webhook_secret.read(env)?;
     }
     Ok(secrets)
+}
+
+/// # Errors
+/// When it is not there, or is none: then every signed delivery would be refused, and GitLab switch the hook off.
+pub fn signing_token(secret: &SecretRef, env: &Env) -> anyhow::Result<SecretString> {
+    let token = needed(secret, env)?;
+    if !is_signing_token(&token) {
+        bail!("{secret} holds no signing token of GitLab, which begins with `whsec_`");
+    }
+    Ok(token)
 }
 
 fn needed(secret: &SecretRef, env: &Env) -> anyhow::Result<SecretString> {

@@ -67,6 +67,11 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
         )),
     }
     findings.push(model(&config, env).await);
+    // What a server answered may hold anything, our own token too.
+    let redactor = config.redactor(env);
+    for finding in &mut findings {
+        finding.what = redactor.clean(&finding.what).into_owned();
+    }
     report(&findings, args.json)
 }
 
@@ -84,13 +89,23 @@ fn settings(config: &Config, env: &Env) -> Vec<Finding> {
 }
 
 fn secrets(config: &Config, env: &Env) -> Vec<Finding> {
-    let github = config.forges.github.as_ref().map(|github| ("GitHub", &github.webhook_secret));
-    let gitlab = config
-        .forges
-        .gitlab
-        .as_ref()
-        .map(|gitlab| ("GitLab", gitlab.signing_token.as_ref().unwrap_or(&gitlab.webhook_secret)));
-    [github, gitlab].into_iter().flatten().map(|(name, secret)| webhook_secret(name, secret, env)).collect()
+    let github = config.forges.github.as_ref();
+    let github = github.map(|github| webhook_secret("GitHub", &github.webhook_secret, env));
+    let gitlab = config.forges.gitlab.as_ref().map(|gitlab| match &gitlab.signing_token {
+        Some(token) => signing_token(token, env),
+        None => webhook_secret("GitLab", &gitlab.webhook_secret, env),
+    });
+    github.into_iter().chain(gitlab).collect()
+}
+
+fn signing_token(secret: &SecretRef, env: &Env) -> Finding {
+    match app::signing_token(secret, env) {
+        Ok(_) => Finding::good("GitLab: the signing token is set"),
+        Err(error) => Finding::bad(
+            format!("GitLab: {error:#}"),
+            "copy the signing token from the webhook's settings in GitLab",
+        ),
+    }
 }
 
 fn webhook_secret(name: &str, secret: &SecretRef, env: &Env) -> Finding {

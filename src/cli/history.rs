@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Subcommand;
 
-use super::out::say;
+use super::out::{complain, say};
 use super::terminal::{DIM, GREEN, RED, paint};
 use crate::config::Config;
 use crate::domain::ThreadRef;
@@ -42,10 +42,19 @@ pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Res
 }
 
 fn show(path: &Path, count: usize, json: bool) -> anyhow::Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
     for line in newest(path, count).with_context(|| format!("there is no history at {}", path.display()))? {
-        if json { say(&line.text) } else { say(&for_people(&line.text)) }
+        if json {
+            say(&line.text)
+        } else {
+            say(&for_people(&line.text))
+        }
+        if let Some(problem) = line.problem {
+            code = ExitCode::FAILURE;
+            complain(&format!("planwright: the line above is damaged: it {problem}"));
+        }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 /// Number, time and type, then what the fact says, without the fields that every line has.

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, Env};
+use crate::config::{Config, Env, Redactor};
 use crate::telemetry::{self, LogFormat};
 
 /// Plans in the thread, waits for approval, keeps its checklist true.
@@ -74,31 +74,30 @@ pub fn main() -> ExitCode {
 
 fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     let quiet_by_default = !matches!(args.command, Command::Serve);
-    init_logs(args, if quiet_by_default { "error" } else { "info" })?;
     let path = settings_file(args);
+    // Not every command needs settings; the log only wants to know which secrets it must not show.
+    let config = Config::load(path, env);
+    let redactor = config.as_ref().map(|config| config.redactor(env)).unwrap_or_default();
+    init_logs(args, if quiet_by_default { "error" } else { telemetry::DEFAULT_FILTER }, redactor)?;
     match &args.command {
-        Command::Serve => block_on(serve::run(load(path, env)?, env)),
+        Command::Serve => block_on(serve::run(config?, env)),
         Command::Demo(demo) => block_on(demo::run(demo)),
-        Command::Runs(command) => block_on(runs::run(command, load(path, env)?)),
-        Command::History(command) => block_on(history::run(command, load(path, env)?)),
+        Command::Runs(command) => block_on(runs::run(command, config?)),
+        Command::History(command) => block_on(history::run(command, config?)),
         Command::Config(command) => config::run(command, path, env, &mut std::io::stdout()),
-        Command::Doctor(doctor) => block_on(doctor::run(doctor, load(path, env)?, env)),
+        Command::Doctor(doctor) => block_on(doctor::run(doctor, config?, env)),
     }
 }
 
-fn init_logs(args: &Args, default: &str) -> anyhow::Result<()> {
+fn init_logs(args: &Args, default: &str, redactor: Redactor) -> anyhow::Result<()> {
     let format = if args.log_json { LogFormat::Json } else { LogFormat::Human };
-    telemetry::init(format, args.log.as_deref().unwrap_or(default))
+    telemetry::init(format, args.log.as_deref().unwrap_or(default), redactor)
 }
 
 /// The file that was named, or `config.yaml` here if there is one; without either the defaults hold.
 fn settings_file(args: &Args) -> Option<&Path> {
     let usual = Path::new("config.yaml");
     args.config.as_deref().or_else(|| usual.exists().then_some(usual))
-}
-
-fn load(path: Option<&Path>, env: &Env) -> anyhow::Result<Config> {
-    Ok(Config::load(path, env)?)
 }
 
 fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

@@ -77,7 +77,7 @@ impl Config {
         self.secret_refs().into_iter().map(state).collect()
     }
 
-    fn secret_refs(&self) -> Vec<(String, &SecretRef)> {
+    pub(super) fn secret_refs(&self) -> Vec<(String, &SecretRef)> {
         let mut refs = Vec::new();
         if let Some(github) = &self.forges.github {
             match &github.auth {

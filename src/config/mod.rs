@@ -23,6 +23,7 @@ mod models;
 mod narrow;
 mod patterns;
 mod planning;
+mod redact;
 mod repo;
 mod secrets;
 mod server;
@@ -46,6 +47,7 @@ pub use planning::{
     ActionSequence, Execution, Global, GoalUnderstanding, Interactive, LlmDecision, OnLimit, Planning,
     Reflection, Replanning, TaskDecomposition,
 };
+pub use redact::Redactor;
 pub use repo::{
     Approval, AutoApproval, Budget, Crew, Deliver, EscalationLimits, Notices, RepoSettings, Triggers,
 };

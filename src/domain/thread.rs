@@ -57,15 +57,6 @@ impl Project {
     pub fn path(&self) -> &str {
         &self.path
     }
-
-    /// The first segment and the last: owner and repository on GitHub.
-    #[must_use]
-    pub fn owner_and_name(&self) -> (&str, &str) {
-        match self.path.rsplit_once('/') {
-            Some((owner, name)) => (owner, name),
-            None => ("", &self.path),
-        }
-    }
 }
 
 /// The path becomes a file name of the history and a part of URLs, so `.`, `..` and odd characters are refused here.

@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::pace::Pace;
 use super::settings::RepoFiles;
-use crate::config::Config;
+use crate::config::{Config, Redactor};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
 use crate::planning::Policy;
-use crate::store::{History, Store};
+use crate::store::{Caught, History, Store};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
 pub type Pokes = broadcast::Sender<ThreadRef>;
@@ -41,9 +41,12 @@ pub struct Ctx {
     pub clock: fn() -> Millis,
     pub paces: BTreeMap<ForgeKind, Pace>,
     pub repo_files: RepoFiles,
+    /// Knows our secrets, to keep them out of the journal and of comments.
+    pub redactor: Redactor,
 }
 
 impl Ctx {
+    /// Without secrets to hide; whoever has some sets [`Ctx::redactor`].
     #[must_use]
     pub fn new(config: Arc<Config>, store: Store, forges: Forges, planner: Model, owner: String) -> Self {
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
@@ -63,6 +66,7 @@ impl Ctx {
             clock: super::now,
             paces,
             repo_files: RepoFiles::default(),
+            redactor: Redactor::default(),
         }
     }
 
@@ -100,8 +104,19 @@ impl Ctx {
     }
 
     pub(super) async fn catch_up(&self, thread: &ThreadRef) {
-        if let Err(error) = self.history.catch_up(&self.store, thread).await {
-            tracing::error!(%thread, "cannot write the history of {thread}; the journal keeps it: {error:#}");
+        match self.history.catch_up(&self.store, thread).await {
+            Ok(Caught { damage: None, .. }) => {}
+            Ok(Caught { damage: Some(found), .. }) => tracing::error!(
+                %thread,
+                "the history of {thread} was damaged: line {} {}; it is written anew from the journal, and what stood \
+                 there is kept in {}",
+                found.line,
+                found.what,
+                found.kept_in.display()
+            ),
+            Err(error) => {
+                tracing::error!(%thread, "cannot write the history of {thread}; the journal keeps it: {error:#}");
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ impl Desk {
     ) -> anyhow::Result<()> {
         let turn = Turn {
             at: ctx.now(),
-            facts: self.new_facts(facts)?,
+            facts: self.new_facts(ctx, facts)?,
             consumed,
             timers: None,
             pending: Pending::Allowed,
@@ -79,7 +79,7 @@ impl Desk {
     }
 
     /// Gives each fact the run it belongs to. A trigger begins a new one, which what follows it belongs to.
-    fn new_facts(&self, facts: Vec<Fact>) -> anyhow::Result<Vec<NewFact>> {
+    fn new_facts(&self, ctx: &Ctx, facts: Vec<Fact>) -> anyhow::Result<Vec<NewFact>> {
         let mut live = self.record.live_run().map(|run| run.id.clone());
         let mut out = vec![];
         for fact in facts {
@@ -103,7 +103,9 @@ impl Desk {
                 | Fact::TimerFired { .. }
                 | Fact::Failed { .. } => live.clone(),
             };
-            let json = serde_json::to_value(&fact).context("cannot write a fact as JSON")?;
+            let mut json = serde_json::to_value(&fact).context("cannot write a fact as JSON")?;
+            // Before anything is drawn from it: escaped for Markdown, a secret would not be found any more.
+            ctx.redactor.clean_json(&mut json);
             out.push(NewFact { run: run.map(|id| id.0), json });
         }
         Ok(out)

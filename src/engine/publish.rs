@@ -171,7 +171,7 @@ impl<'a> Easel<'a> {
     /// The comment of this key shows this text; it is created, found again or edited, whichever is needed.
     async fn show_comment(&self, key: &str, text: &str) -> Result<CommentId, Trouble> {
         let marker = render::marker(key);
-        let body = format!("{text}\n\n{marker}");
+        let body = format!("{}\n\n{marker}", self.ctx.redactor.clean(text));
         let hash = hash(&body);
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),

@@ -4,7 +4,7 @@ use super::ctx::Ctx;
 use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Event, EventKind, Millis, Permission, Project, Thread};
+use crate::domain::{Event, EventKind, Millis, Project, Thread};
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{Fact, Observation, Record, Rules, interpret, needs_permission, needs_thread};
@@ -88,13 +88,16 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     if let EventKind::CommentDeleted { comment_id } = &event.kind {
         forget_comment(ctx, desk, *comment_id).await;
     }
-    let permission = if needs_permission(&desk.record, event, &bot) {
-        Some(permission_of(forge, &event.thread.project, event).await?)
-    } else {
-        None
-    };
-    let thread = if needs_thread(event, &bot) { live_thread(forge, event).await? } else { None };
-    let rules = rules(ctx, &event.thread.project).await?;
+    let (asks_right, asks_thread) =
+        (needs_permission(&desk.record, event, &bot), needs_thread(&desk.record, event, &bot));
+    if !asks_right && !asks_thread {
+        // Most deliveries of a busy repository; they must cost no request, and not wait for a forge that is down.
+        return Ok(vec![]);
+    }
+    let project = &event.thread.project;
+    let permission = if asks_right { Some(forge.permission(project, &event.actor).await?) } else { None };
+    let thread = if asks_thread { live_thread(forge, event).await? } else { None };
+    let rules = rules(ctx, project).await?;
     let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref() };
     Ok(interpret(&desk.record, event, &seen))
 }
@@ -113,10 +116,6 @@ async fn live_thread(forge: &Forge, event: &Event) -> Result<Option<Thread>, For
 
 fn stops(event: &Event) -> bool {
     matches!(event.kind, EventKind::Unassigned { .. } | EventKind::Unlabelled { .. } | EventKind::Closed)
-}
-
-async fn permission_of(forge: &Forge, project: &Project, event: &Event) -> Result<Permission, ForgeError> {
-    forge.permission(project, &event.actor).await
 }
 
 /// A card that a person deleted is drawn anew, as the one card of its run.

@@ -47,16 +47,16 @@ pub struct Observation<'a> {
     pub thread: Option<&'a Thread>,
 }
 
-/// Whether reading this event needs the live state of the thread: it starts or stops something.
+/// Whether reading this event needs the live state of the thread: it may start or stop something.
 #[must_use]
-pub fn needs_thread(event: &Event, bot: &Account) -> bool {
+pub fn needs_thread(record: &Record, event: &Event, bot: &Account) -> bool {
+    let running = record.live_run().is_some();
     match &event.kind {
-        EventKind::Opened { .. }
-        | EventKind::Closed
-        | EventKind::Assigned { .. }
-        | EventKind::Unassigned { .. }
-        | EventKind::Labelled { .. }
-        | EventKind::Unlabelled { .. } => true,
+        EventKind::Opened { assignees, labels } => has(assignees, bot) || !labels.is_empty(),
+        EventKind::Assigned { assignee } => assignee.id == bot.id,
+        EventKind::Unassigned { assignee } => running && assignee.id == bot.id,
+        EventKind::Labelled { .. } => true,
+        EventKind::Closed | EventKind::Unlabelled { .. } => running,
         EventKind::CommentCreated { comment } => {
             matches!(parse_command(&comment.body, &bot.login), Spoken::Command(Command::Plan))
         }
@@ -70,7 +70,8 @@ pub fn needs_thread(event: &Event, bot: &Account) -> bool {
     }
 }
 
-/// Whether reading this event needs the actor's permission. Prose on a thread without a run does not: busy
+/// Whether reading this event needs the actor's permission. An event that needs neither this nor the thread changes
+/// nothing. Prose on a thread without a run does not: busy
 /// repositories would cost one request for every comment anybody writes.
 #[must_use]
 pub fn needs_permission(record: &Record, event: &Event, bot: &Account) -> bool {

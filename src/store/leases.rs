@@ -173,14 +173,17 @@ impl Store {
         Ok(())
     }
 
-    /// Every thread the store has heard of.
+    /// Every thread that has a journal. Most threads that deliveries are about have none: they did not concern us.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub async fn threads(&self) -> Result<Vec<ThreadRef>, StoreError> {
-        let names: Vec<String> = sqlx::query_scalar("SELECT thread FROM threads ORDER BY thread")
-            .fetch_all(&self.shared.readers)
-            .await?;
+        let names: Vec<String> = sqlx::query_scalar(
+            "SELECT thread FROM threads WHERE EXISTS (SELECT 1 FROM journal WHERE journal.thread = threads.thread) \
+             ORDER BY thread",
+        )
+        .fetch_all(&self.shared.readers)
+        .await?;
         names.iter().map(|name| thread_of(name)).collect()
     }
 }

@@ -6,7 +6,7 @@ use planwright::domain::{
 use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
 use planwright::planning::{
     AskProblem, Effect, Entry, Fact, InFlight, Key, Observation, Policy, Question, Record, Rules, RunId,
-    StopReason, Trigger, interpret, keeps, next_effects, plan_digest,
+    StopReason, Trigger, interpret, keeps, needs_permission, needs_thread, next_effects, plan_digest,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -199,6 +199,15 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         Just(Happening::Event(4, EventKind::Assigned { assignee: bot() })),
         Just(Happening::Event(2, EventKind::Unassigned { assignee: bot() })),
         Just(Happening::Event(4, EventKind::Closed)),
+        Just(Happening::Event(3, EventKind::Assigned { assignee: Account::person(3, "p") })),
+        Just(Happening::Event(3, EventKind::Opened { assignees: vec![bot()], labels: vec![] })),
+        Just(Happening::Event(3, EventKind::Opened { assignees: vec![], labels: vec!["go".to_owned()] })),
+        Just(Happening::Event(3, EventKind::Labelled { label: "go".to_owned() })),
+        Just(Happening::Event(3, EventKind::Labelled { label: "planwright:paused".to_owned() })),
+        Just(Happening::Event(2, EventKind::Unlabelled { label: "go".to_owned() })),
+        Just(Happening::Event(2, EventKind::Unlabelled { label: "planwright:paused".to_owned() })),
+        Just(Happening::Event(3, EventKind::DescriptionEdited)),
+        Just(Happening::Event(3, EventKind::Reopened)),
         said("/pause"),
         said("/resume"),
         said("/cancel"),
@@ -224,6 +233,7 @@ struct Play {
     started: Vec<Key>,
     assigned: bool,
     open: bool,
+    labels: Vec<String>,
 }
 
 impl Play {
@@ -269,12 +279,20 @@ impl Play {
     }
 
     fn event(&mut self, by: i64, kind: EventKind) {
-        let opens = matches!(kind, EventKind::Assigned { .. });
+        let bot = bot();
+        let opens = kind == EventKind::Assigned { assignee: bot.clone() };
         self.assigned = opens || (self.assigned && !matches!(kind, EventKind::Unassigned { .. }));
         self.open = opens || (self.open && kind != EventKind::Closed);
-        let bot = bot();
-        let rules =
-            Rules { enabled: true, on_assign: true, on_label: None, on_mention: true, broken_file: None };
+        if let EventKind::Labelled { label } = &kind {
+            self.labels.push(label.clone());
+        } else if let EventKind::Unlabelled { label } = &kind {
+            self.labels.retain(|known| known != label);
+        } else if let EventKind::Opened { labels, assignees } = &kind {
+            self.labels.clone_from(labels);
+            self.assigned = !assignees.is_empty();
+        }
+        let on_label = Some("go".to_owned());
+        let rules = Rules { enabled: true, on_assign: true, on_label, on_mention: true, broken_file: None };
         let thread = Thread {
             title: String::new(),
             body: String::new(),
@@ -283,7 +301,7 @@ impl Play {
             is_change_request: false,
             confidential: false,
             assignees: if self.assigned { vec![bot.clone()] } else { vec![] },
-            labels: vec![],
+            labels: self.labels.clone(),
             web_url: None,
         };
         // Account 4 may only read.
@@ -292,7 +310,21 @@ impl Play {
         let actor = Account::person(by, "p");
         let event = Event { thread: thread_ref(), actor, at: None, kind };
         let facts = interpret(&self.record, &event, &seen);
+        self.ask_for_no_more(&event, &seen, &facts);
         self.tell(facts);
+    }
+
+    /// What the core says that it needs is enough, and without any need there is nothing to say.
+    fn ask_for_no_more(&self, event: &Event, all: &Observation<'_>, facts: &[Fact]) {
+        let asks_right = needs_permission(&self.record, event, all.bot);
+        let asks_thread = needs_thread(&self.record, event, all.bot);
+        let seen = Observation {
+            permission: all.permission.filter(|_| asks_right),
+            thread: all.thread.filter(|_| asks_thread),
+            ..all.clone()
+        };
+        assert_eq!(interpret(&self.record, event, &seen), facts, "more was needed for {event:?}");
+        assert!(asks_right || asks_thread || facts.is_empty(), "nothing was asked for {event:?}");
     }
 
     /// Drops what is no longer wanted and starts what is, as the engine does.
@@ -329,6 +361,7 @@ proptest! {
             started: vec![],
             assigned: false,
             open: true,
+            labels: vec![],
         };
         for happening in happenings {
             let outsider = matches!(happening, Happening::Event(4, EventKind::Assigned { .. } | EventKind::CommentCreated { .. }));

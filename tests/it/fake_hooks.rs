@@ -1,7 +1,8 @@
 //! Purpose: the fakes' webhook deliveries have the headers and fields of real ones.
 
-use planwright::domain::{Account, Comment, CommentId, Event, EventKind, Millis, ThreadRef};
+use planwright::domain::{Account, Comment, CommentId, Event, EventKind, ForgeKind, Millis, ThreadRef};
 use planwright::forge::local::NewThread;
+use planwright::intake::translate::{Confidential, Translated, translate};
 use serde_json::{Value, json};
 
 use crate::fake_forge::{Delivery, FakeGithub, FakeGitlab};
@@ -24,7 +25,7 @@ async fn story(face: Face) -> (planwright::forge::Local, ThreadRef, Vec<Event>) 
         let EventKind::CommentCreated { comment: Comment { id, .. } } = &comment.kind else { unreachable!() };
         let id: CommentId = *id;
         events.push(comment);
-        events.push(world.edit_comment((&t, id), MARIA, "/status", Millis(NOW.0 + 1))?);
+        events.push(world.edit_comment((&t, id), MARIA, "/status", Millis(NOW.0 + 1_000))?);
         events.push(world.unassign(&t, BOT, TOM, NOW)?);
         events.push(world.unlabel(&t, "go: now", TOM, NOW)?);
         events.push(world.edit_description(&t, MARIA, "new words", NOW)?);
@@ -161,4 +162,80 @@ async fn gitlab_deliveries() {
     let edited = body(&deliveries[4]);
     assert_eq!(edited["user"]["id"], TOM.0, "GitLab names the note's author");
     assert_eq!(edited["object_attributes"]["updated_by_id"], MARIA.0, "and the editor apart");
+}
+
+/// What the door makes of a delivery.
+fn heard(forge: ForgeKind, delivery: &Delivery) -> Translated {
+    let name = match forge {
+        ForgeKind::Github => "x-github-event",
+        ForgeKind::Gitlab => "x-gitlab-event",
+        ForgeKind::Local => unreachable!("the local forge has no headers of its own"),
+    };
+    translate(forge, header(delivery, name), &delivery.body, Confidential::Ignored)
+}
+
+/// The circle closes: what happened in the world comes out of the webhook as the same event, on either forge.
+#[tokio::test]
+async fn an_event_survives_the_way_over_either_forge() {
+    let (world, _, events) = story(Face::GithubToken).await;
+    let github = FakeGithub::start(world).await;
+    for event in &events {
+        // GitHub does not tell when a comment was deleted.
+        let at = event.at.filter(|_| !matches!(event.kind, EventKind::CommentDeleted { .. }));
+        let expected = Translated::Events(vec![Event { at, ..event.clone() }]);
+        assert_eq!(heard(ForgeKind::Github, &github.webhook(event, "s")), expected);
+    }
+    let (world, _, events) = story(Face::Gitlab).await;
+    let gitlab = FakeGitlab::start(world).await;
+    for event in &events {
+        let heard = heard(ForgeKind::Gitlab, &gitlab.webhook(event, "s"));
+        match (&event.kind, heard) {
+            // GitLab sends nothing about it.
+            (EventKind::CommentDeleted { .. }, heard) => assert!(matches!(heard, Translated::NotForUs(_))),
+            // The hook names the editor by number only; the door leaves the login open.
+            (EventKind::CommentEdited { .. }, heard) => {
+                let actor = Account { login: String::new(), ..event.actor.clone() };
+                assert_eq!(heard, Translated::Events(vec![Event { actor, ..event.clone() }]));
+            }
+            (_, heard) => assert_eq!(heard, Translated::Events(vec![event.clone()])),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_happens_to_a_change_request_survives_as_well() {
+    for (face, forge) in [(Face::GithubToken, ForgeKind::Github), (Face::Gitlab, ForgeKind::Gitlab)] {
+        let rig = rig(face).await;
+        let new = NewThread { is_change_request: true, ..NewThread::titled("Change", MARIA) };
+        let events = rig.world.with(|world| {
+            let opened = world.open(&rig.project, new, NOW)?;
+            let t = opened.thread.clone();
+            let asked = EventKind::ReviewRequested { reviewer: Account::person(BOT.0, "planwright") };
+            let assigned = world.assign(&t, BOT, MARIA, NOW)?;
+            let commented = world.comment(&t, TOM, "rather not", NOW)?;
+            let unassigned = world.unassign(&t, BOT, MARIA, NOW)?;
+            let closed = world.close(&t, MARIA, NOW)?;
+            let asked = Event { kind: asked, ..opened };
+            Ok::<_, planwright::forge::ForgeError>([asked, assigned, commented, unassigned, closed])
+        });
+        let events = events.unwrap().unwrap();
+        let (github, gitlab) =
+            (FakeGithub::start(rig.world.clone()).await, FakeGitlab::start(rig.world.clone()).await);
+        let webhook = |event: &Event| match forge {
+            ForgeKind::Github => github.webhook(event, "s"),
+            ForgeKind::Gitlab | ForgeKind::Local => gitlab.webhook(event, "s"),
+        };
+        for event in &events {
+            assert_eq!(heard(forge, &webhook(event)), Translated::Events(vec![event.clone()]));
+        }
+        let EventKind::CommentCreated { comment } = &events[2].kind else { unreachable!() };
+        let kinds = [
+            EventKind::Reviewed { comment: comment.clone(), asks_for_changes: true },
+            EventKind::ReviewCommented { comment: comment.clone() },
+        ];
+        for kind in kinds.into_iter().filter(|_| forge == ForgeKind::Github) {
+            let event = Event { kind, ..events[2].clone() };
+            assert_eq!(heard(forge, &webhook(&event)), Translated::Events(vec![event]));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use planwright::domain::{Account, Event, EventKind, Millis, ThreadRef};
 use planwright::intake::translate::Confidential;
 use planwright::intake::{Intake, Limits, Secrets, router_with};
-use planwright::store::Delivery;
+use planwright::store::{Delivery, Turn};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use secrecy::SecretString;
 use serde_json::json;
@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 
-use crate::store::{Fixture, LEASE_MS, NOW, thread};
+use crate::store::{Fixture, LEASE_MS, NOW, thread, turn};
 
 const SECRET: &str = "It's a Secret to Everybody";
 const TOKEN: &str = "open sesame";
@@ -54,7 +54,10 @@ impl Door {
     }
 
     async fn with(limits: Limits, secrets: Secrets) -> Self {
-        let at = Fixture::with_options("?busy_timeout_ms=50").await;
+        Self::on(Fixture::with_options("?busy_timeout_ms=50").await, limits, secrets).await
+    }
+
+    async fn on(at: Fixture, limits: Limits, secrets: Secrets) -> Self {
         let (wake, woken) = broadcast::channel(64);
         let store = at.store.clone();
         let intake = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
@@ -439,6 +442,47 @@ async fn a_locked_database_answers_503_and_recovers_by_itself() {
     sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
     assert_eq!(status(door.github("guid-1", "issues", issue(1))).await, StatusCode::ACCEPTED);
     assert_eq!(door.get("/readyz").await.0, StatusCode::OK);
+}
+
+/// The database may not grow beyond its allowed size, which it meets as it meets the end of a disk.
+#[tokio::test]
+async fn a_full_database_answers_503_and_recovers_when_there_is_space() {
+    let full = Fixture::with_options("?max_page_count=64").await;
+    let door = Door::on(full, Limits::default(), all_secrets()).await;
+    let long = |number: u64| {
+        let noise: Vec<String> = (0..200).map(|n| hex::encode(hmac_of(number * 1_000 + n))).collect();
+        let issue = json!({"number": number, "title": noise});
+        json!({"action": "assigned", "issue": issue, "repository": {"full_name": "acme/web"},
+               "assignee": {"id": 1, "login": "planwright"}, "sender": {"id": 2, "login": "maria"}})
+        .to_string()
+    };
+    let mut taken = 0;
+    let refused = loop {
+        match status(door.github(&format!("guid-{taken}"), "issues", long(taken))).await {
+            StatusCode::ACCEPTED => taken += 1,
+            other => break other,
+        }
+        assert!(taken < 1_000, "it never became full");
+    };
+    assert_eq!(refused, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(taken > 0);
+    while let Some(lease) = door.at.store.claim("test", NOW, LEASE_MS).await.unwrap() {
+        let keys = door.at.store.pending(&lease).await.unwrap().into_iter().map(|d| d.key).collect();
+        let done = Turn { consumed: keys, ..turn(&[]) };
+        let _ = door.at.store.append(&lease, done).await.unwrap();
+    }
+    let again = format!("guid-{taken}");
+    assert_eq!(status(door.github(&again, "issues", long(taken))).await, StatusCode::ACCEPTED);
+    assert_eq!(
+        status(door.github("guid-0", "issues", long(0))).await,
+        StatusCode::OK,
+        "what was taken is known"
+    );
+}
+
+fn hmac_of(number: u64) -> Vec<u8> {
+    let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap().chain_update(number.to_le_bytes());
+    mac.finalize().into_bytes().to_vec()
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ impl Gitlab {
 
     pub(super) async fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
         let notes = self.notes(t).await?;
-        Ok(notes.into_iter().filter(|note| !note.system).map(Note::comment).collect())
+        Ok(notes.into_iter().filter(Note::is_public_comment).map(Note::comment).collect())
     }
 
     pub(super) async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {

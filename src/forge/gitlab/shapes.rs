@@ -97,9 +97,20 @@ pub(super) struct Note {
     created_at: Option<String>,
     #[serde(default)]
     pub(super) system: bool,
+    /// For members only, in a thread that others may read.
+    #[serde(default)]
+    pub(super) internal: bool,
+    /// What older versions call `internal`.
+    #[serde(default)]
+    pub(super) confidential: bool,
 }
 
 impl Note {
+    /// Neither written by GitLab itself, nor for members only: what we make of the text is for everybody to read.
+    pub(super) fn is_public_comment(&self) -> bool {
+        !self.system && !self.internal && !self.confidential
+    }
+
     pub(super) fn comment(self) -> Comment {
         Comment {
             id: CommentId(self.id),
@@ -208,7 +219,15 @@ mod tests {
     #[test]
     fn assignments_are_read_from_system_notes() {
         let check = |body: &str, system: bool, expected: bool| {
-            let note = Note { id: 1, body: Some(body.into()), author: None, created_at: None, system };
+            let note = Note {
+                id: 1,
+                body: Some(body.into()),
+                author: None,
+                created_at: None,
+                system,
+                internal: false,
+                confidential: false,
+            };
             assert_eq!(note.assigns("bot"), expected, "{body}");
         };
         check("assigned to @bot", true, true);
@@ -219,6 +238,19 @@ mod tests {
         check("assigned to @bottle", true, false);
         check("unassigned @bot", true, false);
         check("assigned to @bot", false, false);
+    }
+
+    #[test]
+    fn what_only_members_may_read_is_left_out() {
+        let check = |extra: &str, expected: bool| {
+            let note: Note = serde_json::from_str(&format!(r#"{{"id":1,"body":"x"{extra}}}"#)).unwrap();
+            assert_eq!(note.is_public_comment(), expected, "{extra}");
+        };
+        check("", true);
+        check(r#","system":false,"internal":false,"confidential":false"#, true);
+        check(r#","system":true"#, false);
+        check(r#","internal":true"#, false);
+        check(r#","confidential":true"#, false);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Asked, Delivery, Reply, Stage, account, github_hooks, time};
 
-pub(crate) const TOKEN: &str = "ghp_fake";
+pub(crate) const TOKEN: &str = "ghp_Fake0Token1";
 pub(crate) const APP_ID: u64 = 4711;
 const INSTALLATION: u64 = 99;
 /// GitHub's own limit for a comment, in characters.
@@ -382,7 +382,7 @@ pub(crate) fn repository(stage: &Stage, p: &Project) -> Value {
         let private = state.is_some_and(|s| s.visibility == Visibility::Private);
         (state.map_or(0, |s| s.id), private, world.permission(p, bot))
     });
-    let (owner, name) = p.owner_and_name();
+    let (owner, name) = p.path().split_once('/').unwrap();
     json!({
         "id": id, "name": name, "full_name": p.path(), "private": private, "archived": false,
         "owner": { "id": 1, "login": owner, "type": "Organization" },

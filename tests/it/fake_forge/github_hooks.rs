@@ -86,7 +86,11 @@ fn extras(stage: &Stage, event: &Event) -> Vec<(&'static str, Value)> {
         EventKind::CommentCreated { comment } | EventKind::ReviewCommented { comment } => {
             vec![("comment", told(stage, comment))]
         }
-        EventKind::CommentEdited { comment } => vec![("comment", told(stage, comment)), edited],
+        EventKind::CommentEdited { comment } => {
+            let mut comment = told(stage, comment);
+            comment["updated_at"] = json!(event.at.map(time));
+            vec![("comment", comment), edited]
+        }
         EventKind::CommentDeleted { comment_id } => {
             let user = user(stage, event.actor.id);
             vec![(

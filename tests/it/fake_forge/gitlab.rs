@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::github::reaction;
 use super::{Asked, Delivery, Reply, Stage, account, gitlab_hooks, time};
 
-pub(crate) const TOKEN: &str = "glpat-fake";
+pub(crate) const TOKEN: &str = "glpat-Fake0Token1";
 const NOTE_CAP: usize = 1_000_000;
 
 pub(crate) struct FakeGitlab {

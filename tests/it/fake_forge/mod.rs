@@ -33,6 +33,8 @@ pub(crate) const PAGE: usize = 30;
 pub(crate) enum Fault {
     /// Refused with this status; nothing happens.
     Status(u16),
+    /// Refused with this status and a message that repeats the credentials it came with; nothing happens.
+    Echo(u16),
     /// 429, with or without a `retry-after`.
     RateLimit { retry_after: Option<u64> },
     /// It happens, then the connection is cut without an answer.
@@ -221,6 +223,7 @@ async fn perform(stage: &Stage, route: Route, asked: &Asked, path: &str, cut: &C
     let Some(fault) = stage.take_fault(&asked.method, path) else { return send(route(stage, asked)) };
     match fault {
         Fault::Status(status) => send(Reply::message(status, "injected")),
+        Fault::Echo(status) => send(Reply::message(status, &credentials(asked))),
         Fault::RateLimit { retry_after } => {
             let mut reply = Reply::message(429, "slow down");
             reply.headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
@@ -250,6 +253,11 @@ async fn perform(stage: &Stage, route: Route, asked: &Asked, path: &str, cut: &C
             send(reply)
         }
     }
+}
+
+fn credentials(asked: &Asked) -> String {
+    let sent = ["authorization", "private-token"].map(|name| asked.headers.get(name));
+    sent.iter().flatten().map(|value| format!("who is {}?", value.to_str().unwrap())).collect()
 }
 
 fn send(reply: Reply) -> Response {

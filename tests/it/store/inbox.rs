@@ -54,7 +54,6 @@ async fn many_deliveries_share_few_commits() {
     let stats = at.store.inbox_stats();
     assert_eq!(stats.deliveries, 500);
     assert!(stats.commits <= 50, "{stats:?}");
-    assert_eq!(at.store.threads().await.unwrap().len(), 7);
 }
 
 #[tokio::test]

@@ -30,6 +30,17 @@ async fn facts_are_numbered_and_chained_per_thread() {
     assert_eq!(at.store.journal(&thread("gitlab:group/sub/proj!7")).await.unwrap().len(), 2);
 }
 
+/// Threads that only had deliveries are no threads of ours: no file is made for them, no sweep looks at them.
+#[tokio::test]
+async fn a_thread_is_known_once_it_has_a_fact() {
+    let at = Fixture::new().await;
+    assert_eq!(put(&at.store, "github:1", "github:acme/web#2").await, Put::New);
+    assert_eq!(at.store.threads().await.unwrap(), []);
+    let lease = at.leased(NAME).await;
+    let _ = at.store.append(&lease, turn(&["triggered"])).await.unwrap();
+    assert_eq!(at.store.threads().await.unwrap(), [thread(NAME)]);
+}
+
 #[tokio::test]
 async fn appended_rows_are_the_rows_of_the_journal() {
     let at = Fixture::new().await;

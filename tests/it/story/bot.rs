@@ -40,6 +40,7 @@ pub(crate) struct Scene {
     pub(crate) dir: tempfile::TempDir,
     http: reqwest::Client,
     extra: String,
+    provider: &'static str,
 }
 
 pub(crate) const ALL: [ForgeKind; 3] = [ForgeKind::Local, ForgeKind::Github, ForgeKind::Gitlab];
@@ -62,12 +63,19 @@ impl Scene {
         let model = ScriptedModel::start().await;
         let dir = tempfile::tempdir().unwrap();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { world, front, thread, model, dir, http, extra: "planning: { enabled: true }\n".to_owned() }
+        let extra = "planning: { enabled: true }\n".to_owned();
+        Self { world, front, thread, model, dir, http, extra, provider: "openai" }
     }
 
     /// Other settings than "planning is on".
     pub(crate) fn settings(mut self, yaml: &str) -> Self {
         self.extra = yaml.to_owned();
+        self
+    }
+
+    /// A model that is spoken to as `anthropic`, say.
+    pub(crate) fn provider(mut self, provider: &'static str) -> Self {
+        self.provider = provider;
         self
     }
 
@@ -80,14 +88,15 @@ impl Scene {
         let data = self.dir.path().display();
         format!(
             "server: {{ listen: \"{listen}\" }}\ndata_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\n\
-             forges: {{ {forges} }}\nmodels: {{ default: {{ provider: openai, base_url: \"{}\", model: m, \
+             forges: {{ {forges} }}\nmodels: {{ default: {{ provider: {}, base_url: \"{}\", model: m, \
              api_key_env: MODEL_KEY, timeout_seconds: 2 }} }}\n{}",
+            self.provider,
             self.model.base_url(),
             self.extra
         )
     }
 
-    fn env() -> [(&'static str, &'static str); 6] {
+    pub(crate) fn env() -> [(&'static str, &'static str); 6] {
         [
             ("GITHUB_TOKEN", github::TOKEN),
             ("GITHUB_WEBHOOK_SECRET", SECRET),
@@ -127,22 +136,30 @@ impl Scene {
 
     /// The bot as its users run it.
     pub(crate) async fn spawn(&self) -> Process<'_> {
-        let path = self.dir.path().join("config.yaml");
+        self.spawn_logging("info").await
+    }
+
+    pub(crate) async fn spawn_logging(&self, level: &str) -> Process<'_> {
         let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let listen = format!("127.0.0.1:{port}");
-        std::fs::write(&path, self.yaml(&listen)).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_planwright"))
-            .args(["serve", "--config"])
-            .arg(&path)
-            .env_clear()
-            .envs(Self::env())
-            .stderr(log_file(self.dir.path()))
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut serve = self.command(&listen, &["serve", "--log", level]);
+        let child = serve.stderr(log_file(self.dir.path())).stdout(Stdio::null()).spawn().unwrap();
         let process = Process { scene: self, base: format!("http://{listen}"), child };
         process.wait_until_ready().await;
         process
+    }
+
+    /// The binary with the scene's settings and nothing of this process's environment.
+    pub(crate) fn command(&self, listen: &str, arguments: &[&str]) -> Command {
+        let path = self.dir.path().join("config.yaml");
+        std::fs::write(&path, self.yaml(listen)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+        command.args(arguments).arg("--config").arg(path).env_clear().envs(Self::env());
+        command
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("log.txt")).unwrap_or_default()
     }
 
     pub(crate) fn fault(&self, method: http::Method, path_contains: &str, fault: Fault, times: u32) {
@@ -360,8 +377,7 @@ impl Scene {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let log = std::fs::read_to_string(self.dir.path().join("log.txt")).unwrap_or_default();
-        panic!("never: {what}\n{log}");
+        panic!("never: {what}\n{}", self.log());
     }
 
     pub(crate) async fn until_seen(&self, what: &str, is_so: impl Fn(&Self) -> bool) {

@@ -5,7 +5,9 @@
 
 mod bad_input;
 mod bot;
+mod commands;
 mod crash;
 mod restart;
+mod secrets;
 mod signals;
 mod thread;

@@ -135,3 +135,22 @@ async fn a_graceful_stop_loses_nothing() {
     bot.ends().await;
     assert!(ctx.shutdown.is_cancelled());
 }
+
+/// Somebody or a power cut spoilt the history while the bot was away: it says so, and nothing is thrown away.
+#[tokio::test]
+async fn a_damaged_history_is_reported_and_mended_at_the_start() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.ends().await;
+    let facts = scene.facts();
+    let sound = std::fs::read(scene.history()).unwrap();
+    std::fs::write(scene.history(), [sound.as_slice(), b"{\"v\":1,\"to"].concat()).unwrap();
+
+    let bot = scene.spawn().await;
+    scene.until_seen("the report", |scene| scene.log().contains("was damaged")).await;
+    let line = format!("line {} is torn", facts.len() + 1);
+    assert!(scene.log().contains(&line) && scene.log().contains(".jsonl.damaged-"), "{}", scene.log());
+    scene.until_seen("the mended file", |scene| scene.facts() == facts).await;
+    bot.kill();
+}

@@ -39,6 +39,17 @@ fn without_digest(card: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_model_of_anthropic_plans_as_well() {
+    let scene = Scene::on(ForgeKind::Github).await.provider("anthropic");
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    assert!(scene.card().contains("waiting for approval"), "{}", scene.card());
+    let asked = scene.model.requests();
+    assert!(asked.len() == 3 && asked.iter().all(|asked| asked.path == "/v1/messages"));
+    bot.ends().await;
+}
+
+#[tokio::test]
 async fn a_label_or_a_mention_starts_a_run_as_well() {
     for kind in ALL {
         let scene = Scene::on(kind).await;
@@ -240,5 +251,21 @@ async fn edits_are_coalesced() {
         + fake.stage.count(&http::Method::POST, "/issues/comments/");
     assert_eq!(created, 1);
     assert!(edited <= 1, "{edited} edits for one quick run");
+    bot.ends().await;
+}
+
+#[tokio::test]
+async fn a_repository_can_choose_its_language() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let project = scene.thread.project.clone();
+    scene
+        .world
+        .with(|world| world.set_file(&project, ".planwright.yaml", "language: Japanese\n"))
+        .unwrap()
+        .unwrap();
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let asked = scene.model.requests();
+    assert!(asked.len() == 3 && asked.iter().all(|asked| asked.user.contains("for people in Japanese")));
     bot.ends().await;
 }
