@@ -47,6 +47,31 @@ pub struct Observation<'a> {
     pub thread: Option<&'a Thread>,
 }
 
+/// Whether anything can follow from this event. Most of what happens in a busy repository is of no concern to the bot,
+/// and then nothing is looked up for it.
+#[must_use]
+pub fn concerns(record: &Record, event: &Event, bot: &Account) -> bool {
+    let running = record.live_run().is_some();
+    match &event.kind {
+        EventKind::Opened { assignees, labels } => has(assignees, bot) || !labels.is_empty(),
+        EventKind::Assigned { assignee } => assignee.id == bot.id,
+        EventKind::Labelled { .. } => true,
+        EventKind::CommentCreated { comment } => {
+            running || matches!(parse_command(&comment.body, &bot.login), Spoken::Command(_))
+        }
+        EventKind::Unassigned { assignee } => running && assignee.id == bot.id,
+        EventKind::Unlabelled { .. }
+        | EventKind::Closed
+        | EventKind::DescriptionEdited
+        | EventKind::Reviewed { .. }
+        | EventKind::ReviewCommented { .. } => running,
+        EventKind::Reopened
+        | EventKind::ReviewRequested { .. }
+        | EventKind::CommentEdited { .. }
+        | EventKind::CommentDeleted { .. } => false,
+    }
+}
+
 /// Whether reading this event needs the live state of the thread: it starts or stops something.
 #[must_use]
 pub fn needs_thread(event: &Event, bot: &Account) -> bool {
@@ -134,7 +159,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn opened(&self, assignees: &[Account], labels: &[String]) -> Vec<Fact> {
-        if has(assignees, self.seen.bot) {
+        if has(assignees, self.seen.bot) && self.seen.rules.on_assign {
             self.assigned(self.seen.bot)
         } else if let Some(label) = labels.iter().find(|label| self.starts(label)) {
             self.labelled(label)
@@ -280,14 +305,21 @@ impl Reading<'_> {
                 return vec![Fact::Noticed { by: by.clone(), notice, comment }];
             }
             let permission = self.permission();
-            vec![Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment }]
+            let triggered =
+                Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment };
+            if self.is_on_hold() { vec![triggered, self.paused(None)] } else { vec![triggered] }
         })
     }
 
+    /// The label holds whatever starts on the thread, also when it was there first.
+    fn is_on_hold(&self) -> bool {
+        self.seen.thread.is_some_and(|thread| thread.labels.iter().any(|label| label == PAUSE_LABEL))
+    }
+
     /// GitHub sends `opened` and `assigned` for one click; the second must not start another run when the first run
-    /// has already ended.
+    /// has already ended. A run that the sweep started has no event; what happened before it was what the sweep saw.
     fn is_late_copy(&self) -> bool {
-        let last = self.record.run.as_ref().and_then(|run| run.event_at);
+        let last = self.record.run.as_ref().map(|run| run.event_at.unwrap_or(run.started_at));
         matches!((self.event.at, last), (Some(at), Some(last)) if at <= last)
     }
 

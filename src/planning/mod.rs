@@ -20,6 +20,6 @@ mod run;
 pub use digest::plan_digest;
 pub use effect::{Effect, InFlight, Key, Policy, Question, keeps, next_effects};
 pub use fact::{AskProblem, Entry, Fact, Notice, StopReason, Trigger, UnreadableEntry};
-pub use interpret::{Observation, Rules, interpret, needs_permission, needs_thread};
+pub use interpret::{Observation, Rules, concerns, interpret, needs_permission, needs_thread};
 pub use record::{Owed, Record};
 pub use run::{End, EndState, Hold, Pause, Phase, Retry, Revision, Run, RunId, Sequence, Spent};
