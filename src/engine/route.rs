@@ -7,7 +7,9 @@ use crate::config::RepoSettings;
 use crate::domain::{Event, EventKind, Millis, Permission, Project, Thread};
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
-use crate::planning::{Fact, Observation, Record, Rules, interpret, needs_permission, needs_thread};
+use crate::planning::{
+    Fact, Observation, Record, Rules, concerns, interpret, needs_permission, needs_thread,
+};
 use crate::store::Delivery;
 
 pub(super) enum Read {
@@ -32,7 +34,7 @@ pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
     };
     match read_events(ctx, desk, &events).await {
         Ok(facts) => Read::Facts(facts),
-        Err(error) => settle(ctx, delivery, &error),
+        Err(error) => settle(ctx, desk, delivery, &error),
     }
 }
 
@@ -41,7 +43,7 @@ fn is_outdated(key: &str, record: &Record) -> bool {
     super::sweep::seq_seen(key).is_some_and(|seq| seq != record.seq)
 }
 
-fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {
+fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Read {
     match error {
         ForgeError::NotFound(_) => {
             tracing::warn!(delivery.id = %delivery.key, "dropped the delivery {}: {error}", delivery.key);
@@ -57,7 +59,7 @@ fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {
         | ForgeError::Unclear(_)
         | ForgeError::Broken(_) => {
             tracing::error!(delivery.id = %delivery.key, "cannot act on the delivery {} yet: {error}", delivery.key);
-            Read::Later(ctx.soon())
+            Read::Later(ctx.soon(desk.thread()))
         }
     }
 }
@@ -88,13 +90,22 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     if let EventKind::CommentDeleted { comment_id } = &event.kind {
         forget_comment(ctx, desk, *comment_id).await;
     }
+    if !concerns(&desk.record, event, &bot) {
+        return Ok(vec![]);
+    }
     let permission = if needs_permission(&desk.record, event, &bot) {
         Some(permission_of(forge, &event.thread.project, event).await?)
     } else {
         None
     };
     let thread = if needs_thread(event, &bot) { live_thread(forge, event).await? } else { None };
-    let rules = rules(ctx, &event.thread.project).await?;
+    let rules = match rules(ctx, &event.thread.project).await {
+        Err(error) if stops(event) => {
+            tracing::warn!("cannot read the settings of {}, the stop counts: {error}", event.thread.project);
+            rules_of(&ctx.config.for_repo(&event.thread.project))
+        }
+        rules => rules?,
+    };
     let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref() };
     Ok(interpret(&desk.record, event, &seen))
 }

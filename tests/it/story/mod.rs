@@ -9,3 +9,4 @@ mod crash;
 mod restart;
 mod signals;
 mod thread;
+mod trouble;
