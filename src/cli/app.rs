@@ -1,10 +1,12 @@
 //! Purpose: the server as a whole: settings in, the engine and the HTTP door out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::instance::Instance;
 use crate::config::{Config, Env, GithubAuth as ConfigAuth, Provider, Role, SecretRef};
@@ -18,6 +20,9 @@ use crate::intake::verify::is_signing_token;
 use crate::intake::{Intake, Secrets, router};
 use crate::llm::{Model, ModelSettings};
 use crate::store::Store;
+
+/// How long requests under way may take to end once the server stops; most take milliseconds.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub struct App {
     pub ctx: Arc<Ctx>,
@@ -70,10 +75,12 @@ impl App {
         let stop = self.ctx.shutdown.clone();
         let engine = self.engine();
         let serving = async {
-            let served = axum::serve(listener, router(self.intake))
-                .with_graceful_shutdown(stop.clone().cancelled_owned())
-                .await
-                .context("the HTTP server failed");
+            let server = axum::serve(listener, router(self.intake))
+                .with_graceful_shutdown(stop.clone().cancelled_owned());
+            let served = tokio::select! {
+                served = server => served.context("the HTTP server failed"),
+                () = shutdown_and_grace(&stop) => Ok(()),
+            };
             stop.cancel();
             served
         };
@@ -86,6 +93,12 @@ impl App {
         self.ctx.store.close().await;
         served.and(driven)
     }
+}
+
+/// Clients that hold a connection open, or send their request very slowly, do not hold up the end.
+async fn shutdown_and_grace(stop: &CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(GRACE).await;
 }
 
 /// The clients for all forges that the settings name.
@@ -157,7 +170,7 @@ fn model_client(model: &crate::config::Model, api_key: Option<SecretString>) -> 
     });
     Ok(Model::new(ModelSettings {
         api_key,
-        timeout: std::time::Duration::from_secs(u64::from(model.timeout_seconds.get())),
+        timeout: Duration::from_secs(u64::from(model.timeout_seconds.get())),
         max_output_tokens: model.max_output_tokens.get(),
         price,
         ..ModelSettings::new(provider, model.base_url.as_str(), &model.model)

@@ -8,6 +8,7 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::pace::Pace;
+use super::setbacks::Setbacks;
 use super::settings::RepoFiles;
 use crate::config::{Config, Redactor};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
@@ -36,6 +37,8 @@ pub struct Ctx {
     pub owner: String,
     /// How long to wait before something that was out of reach is tried again.
     pub patience_ms: i64,
+    /// How long a claim lasts unless renewed. A crashed process delays its threads by at most this much.
+    pub lease_ms: i64,
     /// How many threads are driven at once.
     pub parallel: usize,
     pub clock: fn() -> Millis,
@@ -43,6 +46,7 @@ pub struct Ctx {
     pub repo_files: RepoFiles,
     /// Knows our secrets, to keep them out of the journal and of comments.
     pub redactor: Redactor,
+    pub setbacks: Setbacks,
 }
 
 impl Ctx {
@@ -62,11 +66,13 @@ impl Ctx {
             swept: watch::Sender::new(0),
             owner,
             patience_ms: 30_000,
+            lease_ms: 15_000,
             parallel: 32,
             clock: super::now,
             paces,
             repo_files: RepoFiles::default(),
             redactor: Redactor::default(),
+            setbacks: Setbacks::default(),
         }
     }
 
@@ -75,9 +81,9 @@ impl Ctx {
         (self.clock)()
     }
 
-    /// When something that was out of reach is tried again.
-    pub(super) fn soon(&self) -> Millis {
-        self.now().plus(self.patience_ms)
+    /// When something that was out of reach is tried again; later each time that it is.
+    pub(super) fn soon(&self, thread: &ThreadRef) -> Millis {
+        self.now().plus(self.setbacks.wait_ms(thread, self.patience_ms))
     }
 
     /// # Errors

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::ctx::Ctx;
 use super::desk::Desk;
 use super::publish::{Drawn, Picture, Published};
-use super::{LEASE_MS, perform, publish, route};
+use super::{perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
 use crate::planning::{Effect, Fact, InFlight, Key, keeps, next_effects};
 use crate::store::{Held, ThreadLease};
@@ -19,25 +19,54 @@ use crate::store::{Held, ThreadLease};
 /// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.
 const CARD_EVERY: Duration = Duration::from_secs(3);
 const TICK: Duration = Duration::from_millis(500);
+/// How long a drive may take to notice that the server stops.
+const GRACE: Duration = Duration::from_secs(2);
 
 #[tracing::instrument(skip_all, fields(thread = %lease.thread()))]
 pub(super) async fn drive(ctx: Arc<Ctx>, lease: ThreadLease) {
     let thread = lease.thread().clone();
-    let released = lease.clone();
-    let rest = match run(&ctx, lease).await {
-        Ok(rest) => rest,
-        Err(error) => {
-            tracing::error!("cannot go on with {thread}, will try again: {error:#}");
-            Rest::PutOff(ctx.soon())
-        }
+    let driven = tokio::select! {
+        driven = run(&ctx, lease.clone()) => driven,
+        lost = keep_lease(&ctx, &lease) => Err(lost),
+        () = shutdown_and_grace(&ctx) => Ok(Rest::Until(Some(ctx.now()))),
     };
+    let rest = driven.unwrap_or_else(|error| {
+        tracing::error!("cannot go on with {thread}, will try again: {error:#}");
+        Rest::PutOff(ctx.soon(&thread))
+    });
     let given_back = match rest {
-        Rest::Until(wake_at) => ctx.store.release(released, wake_at).await,
-        Rest::PutOff(until) => ctx.store.put_off(released, until).await,
+        Rest::Until(wake_at) => {
+            ctx.setbacks.forget(&thread);
+            ctx.store.release(lease, wake_at).await
+        }
+        Rest::PutOff(until) => {
+            ctx.setbacks.count(&thread);
+            ctx.store.put_off(lease, until).await
+        }
     };
     if let Err(error) = given_back {
         tracing::error!("cannot give back the lease on {thread}, it will run out by itself: {error:#}");
     }
+}
+
+/// Renews the lease for as long as it can; returns why it could not. It runs beside the drive, because with a slow forge
+/// one delivery may take longer to read than a lease lasts.
+async fn keep_lease(ctx: &Ctx, lease: &ThreadLease) -> anyhow::Error {
+    let third = Duration::from_millis(ctx.lease_ms.unsigned_abs() / 3);
+    loop {
+        tokio::time::sleep(third).await;
+        match ctx.store.renew(lease, ctx.now(), ctx.lease_ms).await {
+            Ok(Held::Yes) => {}
+            Ok(Held::Lost) => return anyhow::anyhow!("the lease on {} was lost", lease.thread()),
+            Err(error) => return anyhow::Error::new(error).context("cannot renew the lease"),
+        }
+    }
+}
+
+/// A drive that waits for a forge does not look up; what it has not appended yet is simply done again.
+async fn shutdown_and_grace(ctx: &Ctx) {
+    ctx.shutdown.cancelled().await;
+    tokio::time::sleep(GRACE).await;
 }
 
 /// How a drive ends.
@@ -64,9 +93,10 @@ struct Drive<'a> {
     /// What the forge was last seen to show.
     shown: Option<Picture>,
     drawn_at: Option<Instant>,
-    /// Not before this time: the forge, or something we look up there, was out of reach.
-    not_before: Option<Millis>,
-    renewed_at: Instant,
+    /// When to try again to show what could not be shown.
+    draw_after: Option<Millis>,
+    /// Deliveries that cannot be read yet, each with the time to try again.
+    put_off: BTreeMap<String, Millis>,
 }
 
 /// Drives until nothing is left to do now.
@@ -80,8 +110,8 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         handles: BTreeMap::new(),
         shown: None,
         drawn_at: None,
-        not_before: None,
-        renewed_at: Instant::now(),
+        draw_after: None,
+        put_off: BTreeMap::new(),
     };
     loop {
         drive.take_deliveries().await?;
@@ -97,16 +127,23 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
             () = tokio::time::sleep(TICK) => {}
             () = ctx.shutdown.cancelled() => return Ok(Rest::Until(Some(ctx.now()))),
         }
-        drive.keep_lease().await?;
     }
 }
 
 impl Drive<'_> {
     async fn take_deliveries(&mut self) -> anyhow::Result<()> {
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
+            if self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now()) {
+                continue;
+            }
             match route::read(self.ctx, &self.desk, &delivery).await {
-                route::Read::Facts(facts) => self.desk.append(self.ctx, facts, vec![delivery.key]).await?,
-                route::Read::Later(at) => self.come_back(at),
+                route::Read::Facts(facts) => {
+                    self.put_off.remove(&delivery.key);
+                    self.desk.append(self.ctx, facts, vec![delivery.key]).await?;
+                }
+                route::Read::Later(at) => {
+                    self.put_off.insert(delivery.key, at);
+                }
             }
         }
         Ok(())
@@ -177,7 +214,7 @@ impl Drive<'_> {
         let picture = Picture::of(&self.desk);
         let busy = !self.handles.is_empty();
         let recent = self.drawn_at.is_some_and(|at| at.elapsed() < CARD_EVERY);
-        let held_back = self.not_before.is_some_and(|at| at > self.ctx.now());
+        let held_back = self.draw_after.is_some_and(|at| at > self.ctx.now());
         let same = self.shown.as_ref() == Some(&picture);
         if same
             || held_back
@@ -205,35 +242,20 @@ impl Drive<'_> {
         match done {
             Done::Facts(facts) => self.desk.append(self.ctx, facts, vec![]).await,
             Done::Published(Published { replied, drawn }) => {
-                match drawn {
-                    Drawn::Shown(picture) => self.shown = Some(picture),
-                    Drawn::Later(at) => self.come_back(at),
-                }
+                (self.shown, self.draw_after) = match drawn {
+                    Drawn::Shown(picture) => (Some(picture), None),
+                    Drawn::Later(at) => (self.shown.take(), Some(at)),
+                };
                 self.desk.append(self.ctx, replied, vec![]).await
             }
         }
     }
 
-    fn come_back(&mut self, at: Millis) {
-        self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
-    }
-
-    async fn keep_lease(&mut self) -> anyhow::Result<()> {
-        let third = Duration::from_millis(LEASE_MS.unsigned_abs() / 3);
-        if self.renewed_at.elapsed() < third {
-            return Ok(());
-        }
-        match self.ctx.store.renew(&self.desk.lease, self.ctx.now(), LEASE_MS).await? {
-            Held::Yes => self.renewed_at = Instant::now(),
-            Held::Lost => anyhow::bail!("the lease on {} was lost", self.desk.thread()),
-        }
-        Ok(())
-    }
-
     async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Rest> {
         let wake_at = timers.iter().map(|(_, at)| *at).min();
         self.desk.set_timers(self.ctx, timers).await?;
-        Ok(match self.not_before {
+        let again = self.put_off.into_values().chain(self.draw_after).min();
+        Ok(match again {
             None => Rest::Until(wake_at),
             Some(at) => Rest::PutOff(wake_at.map_or(at, |wake_at| wake_at.min(at))),
         })

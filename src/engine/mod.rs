@@ -32,6 +32,7 @@ mod pace;
 mod perform;
 mod publish;
 mod route;
+mod setbacks;
 mod settings;
 mod sweep;
 
@@ -44,8 +45,6 @@ pub use clock::now;
 pub use ctx::{Ctx, Forges, Pokes};
 pub use pace::Pace;
 
-/// How long a claim lasts unless renewed. A crashed process delays its threads by at most this much.
-const LEASE_MS: i64 = 15_000;
 /// How often to look for work that no poke announced: timers, expired leases, other replicas' deliveries.
 const POLL: Duration = Duration::from_millis(500);
 /// Deduplication rows are kept longer than any forge redelivers.
@@ -91,7 +90,7 @@ impl Engine {
 
     async fn start_drives(&self, drives: &mut JoinSet<()>) {
         while drives.len() < self.ctx.parallel {
-            match self.ctx.store.claim(&self.ctx.owner, self.ctx.now(), LEASE_MS).await {
+            match self.ctx.store.claim(&self.ctx.owner, self.ctx.now(), self.ctx.lease_ms).await {
                 Ok(Some(lease)) => {
                     drives.spawn(drive::drive(Arc::clone(&self.ctx), lease));
                 }

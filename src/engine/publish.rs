@@ -120,11 +120,11 @@ impl Trouble {
             }
             Self::Forge(error) => {
                 tracing::error!("cannot show {thread} as it is: {error}");
-                ctx.soon()
+                ctx.soon(thread)
             }
             Self::Store(error) => {
                 tracing::error!("cannot show {thread} as it is: {error:#}");
-                ctx.soon()
+                ctx.soon(thread)
             }
         }
     }
@@ -153,19 +153,25 @@ impl<'a> Easel<'a> {
         }
         if let Owed::Refusal { comment: Some(comment), .. } = owed {
             self.write().await;
-            self.forge.react(self.thread(), Some(*comment), Reaction::Confused).await?;
+            match self.forge.react(self.thread(), Some(*comment), Reaction::Confused).await {
+                // Who takes a comment back needs no answer to it.
+                Ok(()) | Err(ForgeError::NotFound(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(None)
     }
 
+    /// A face that cannot be shown does not keep the card away.
     async fn draw(&self, picture: &Picture) -> Result<(), Trouble> {
-        if let Some((key, face)) = &picture.face {
-            self.show_face(key, *face).await?;
-        }
+        let faced = match &picture.face {
+            Some((key, face)) => self.show_face(key, *face).await,
+            None => Ok(()),
+        };
         if let Some((key, text)) = &picture.card {
             self.show_comment(key, text).await?;
         }
-        Ok(())
+        faced
     }
 
     /// The comment of this key shows this text; it is created, found again or edited, whichever is needed.
@@ -249,14 +255,24 @@ impl<'a> Easel<'a> {
             CommentState::Fresh => None,
             CommentState::LeaseLost => return Err(lease_lost()),
         };
-        self.write().await;
-        if let Some(before) = before.filter(|before| Some(*before) != face) {
-            self.forge.unreact(self.thread(), None, before).await?;
-        }
-        if let Some(face) = face {
-            self.forge.react(self.thread(), None, face).await?;
+        match self.change_face(before.filter(|before| Some(*before) != face), face).await {
+            Err(ForgeError::Forbidden(why) | ForgeError::Invalid(why) | ForgeError::NotFound(why)) => {
+                tracing::warn!("cannot react on {}, the card will do: {why}", self.thread());
+            }
+            changed => changed?,
         }
         self.shown(key, NO_COMMENT, wanted).await
+    }
+
+    async fn change_face(&self, before: Option<Reaction>, face: Option<Reaction>) -> Result<(), ForgeError> {
+        self.write().await;
+        if let Some(before) = before {
+            self.forge.unreact(self.thread(), None, before).await?;
+        }
+        match face {
+            Some(face) => self.forge.react(self.thread(), None, face).await,
+            None => Ok(()),
+        }
     }
 
     async fn write(&self) {

@@ -32,7 +32,7 @@ pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
     };
     match read_events(ctx, desk, &events).await {
         Ok(facts) => Read::Facts(facts),
-        Err(error) => settle(ctx, delivery, &error),
+        Err(error) => settle(ctx, desk, delivery, &error),
     }
 }
 
@@ -41,7 +41,7 @@ fn is_outdated(key: &str, record: &Record) -> bool {
     super::sweep::seq_seen(key).is_some_and(|seq| seq != record.seq)
 }
 
-fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {
+fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Read {
     match error {
         ForgeError::NotFound(_) => {
             tracing::warn!(delivery.id = %delivery.key, "dropped the delivery {}: {error}", delivery.key);
@@ -57,7 +57,7 @@ fn settle(ctx: &Ctx, delivery: &Delivery, error: &ForgeError) -> Read {
         | ForgeError::Unclear(_)
         | ForgeError::Broken(_) => {
             tracing::error!(delivery.id = %delivery.key, "cannot act on the delivery {} yet: {error}", delivery.key);
-            Read::Later(ctx.soon())
+            Read::Later(ctx.soon(desk.thread()))
         }
     }
 }
@@ -97,7 +97,13 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     let project = &event.thread.project;
     let permission = if asks_right { Some(forge.permission(project, &event.actor).await?) } else { None };
     let thread = if asks_thread { live_thread(forge, event).await? } else { None };
-    let rules = rules(ctx, project).await?;
+    let rules = match rules(ctx, project).await {
+        Err(error) if stops(event) => {
+            tracing::warn!("cannot read the settings of {project}, the stop counts: {error}");
+            rules_of(&ctx.config.for_repo(project))
+        }
+        rules => rules?,
+    };
     let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref() };
     Ok(interpret(&desk.record, event, &seen))
 }

@@ -18,14 +18,15 @@ use crate::store::{NewDelivery, Put};
 
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
     let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.get()));
-    while !ctx.shutdown.is_cancelled() {
-        sweep(&ctx).await;
-        ctx.swept.send_modify(|sweeps| *sweeps += 1);
-        tokio::select! {
-            () = tokio::time::sleep(every) => {}
-            () = ctx.shutdown.cancelled() => {}
+    let sweeping = async {
+        loop {
+            sweep(&ctx).await;
+            ctx.swept.send_modify(|sweeps| *sweeps += 1);
+            tokio::time::sleep(every).await;
         }
-    }
+    };
+    // A sweep may be left in the middle: whatever it did not get to is found by the next one.
+    ctx.shutdown.run_until_cancelled(sweeping).await;
 }
 
 /// One sweep over all forges. What fails is logged and left for the next one.

@@ -135,7 +135,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn opened(&self, assignees: &[Account], labels: &[String]) -> Vec<Fact> {
-        if has(assignees, self.seen.bot) {
+        if has(assignees, self.seen.bot) && self.seen.rules.on_assign {
             self.assigned(self.seen.bot)
         } else if let Some(label) = labels.iter().find(|label| self.starts(label)) {
             self.labelled(label)
@@ -281,14 +281,21 @@ impl Reading<'_> {
                 return vec![Fact::Noticed { by: by.clone(), notice, comment }];
             }
             let permission = self.permission();
-            vec![Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment }]
+            let triggered =
+                Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment };
+            if self.is_on_hold() { vec![triggered, self.paused(None)] } else { vec![triggered] }
         })
     }
 
+    /// The label holds whatever starts on the thread, also when it was there first.
+    fn is_on_hold(&self) -> bool {
+        self.seen.thread.is_some_and(|thread| thread.labels.iter().any(|label| label == PAUSE_LABEL))
+    }
+
     /// GitHub sends `opened` and `assigned` for one click; the second must not start another run when the first run
-    /// has already ended.
+    /// has already ended. A run that the sweep started has no event; what happened before it was what the sweep saw.
     fn is_late_copy(&self) -> bool {
-        let last = self.record.run.as_ref().and_then(|run| run.event_at);
+        let last = self.record.run.as_ref().map(|run| run.event_at.unwrap_or(run.started_at));
         matches!((self.event.at, last), (Some(at), Some(last)) if at <= last)
     }
 

@@ -1,13 +1,14 @@
 //! Purpose: the card: one comment per run that shows its plan and where it stands.
 
 use super::{Voice, line};
-use crate::domain::{ForgeKind, Reaction};
+use crate::domain::{Account, AccountKind, ForgeKind, Reaction};
 use crate::plan::Step;
 use crate::planning::{EndState, Hold, Phase, Revision, Run, Spent, StopReason};
 
 const GOAL_CAP: usize = 1_000;
 const STEP_CAP: usize = 300;
 const REASON_CAP: usize = 500;
+const MANY: u32 = 6;
 
 /// The card's text, or nothing as long as the 👀 says enough: until the goal is known, or somebody has to be told
 /// something. At most 100 steps of bounded length: the text stays far below every forge's limit.
@@ -59,7 +60,7 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
     }
     match run.hold() {
         Some(Hold::Paused(pause)) => {
-            format!("⏸ paused by @{} · {} goes on from here", pause.by.login, voice.command("resume"))
+            format!("⏸ paused by {} · {} goes on from here", who(&pause.by), voice.command("resume"))
         }
         Some(Hold::Retry(retry)) => {
             format!("⏳ {} I will try again by myself.", sentence(&line(&retry.reason, REASON_CAP)))
@@ -76,15 +77,23 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
 fn ended(state: &EndState, voice: &Voice) -> String {
     let again = format!("Assign me again or comment {} to start anew.", voice.command("plan"));
     match state {
-        EndState::Cancelled { by } => format!("cancelled by @{}. {again}", by.login),
+        EndState::Cancelled { by } => format!("cancelled by {}. {again}", who(by)),
         EndState::Stopped { by, why: StopReason::Unassigned } => {
-            format!("stopped: @{} took me off this. {again}", by.login)
+            format!("stopped: {} took me off this. {again}", who(by))
         }
         EndState::Stopped { by, why: StopReason::Unlabelled } => {
-            format!("stopped: @{} removed my label. Put it on again to start anew.", by.login)
+            format!("stopped: {} removed my label. Put it on again to start anew.", who(by))
         }
-        EndState::Stopped { by, why: StopReason::Closed } => format!("stopped: @{} closed this.", by.login),
+        EndState::Stopped { by, why: StopReason::Closed } => format!("stopped: {} closed this.", who(by)),
         EndState::Failed { reason } => format!("😕 failed. {} {again}", sentence(&line(reason, REASON_CAP))),
+    }
+}
+
+/// Nobody is called who was not there: the forge does not always say who it was.
+fn who(account: &Account) -> String {
+    match account.kind {
+        AccountKind::Person | AccountKind::Bot => format!("@{}", account.login),
+        AccountKind::Ghost => "somebody".to_owned(),
     }
 }
 
@@ -136,9 +145,13 @@ fn progress(revision: &Revision) -> String {
     format!("*Progress: 0/{} (0%) complete*", revision.steps.len())
 }
 
+/// Counts up to a few only: otherwise everybody could make the bot edit its card without end.
 fn unused(run: &Run) -> Option<String> {
     match run.unused_comments {
         0 => None,
+        MANY.. => {
+            Some("<sub>Many comments by people who may not steer this run were not used.</sub>".to_owned())
+        }
         1 => Some("<sub>1 comment by somebody who may not steer this run was not used.</sub>".to_owned()),
         n => Some(format!("<sub>{n} comments by people who may not steer this run were not used.</sub>")),
     }

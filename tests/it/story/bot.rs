@@ -170,6 +170,17 @@ impl Scene {
         }
     }
 
+    /// When requests of this kind reached the forge.
+    pub(crate) fn requests(&self, method: &http::Method, path_contains: &str) -> Vec<std::time::Instant> {
+        let audit = match &self.front {
+            Front::Github(fake) => fake.stage.audit(),
+            Front::Gitlab(fake) => fake.stage.audit(),
+            Front::Local => panic!("nobody sends requests to the local forge"),
+        };
+        let wanted = audit.iter().filter(|s| s.method == *method && s.path.contains(path_contains));
+        wanted.map(|s| s.at).collect()
+    }
+
     /// Something that somebody does on the thread; the event that it makes is not told to anybody yet.
     pub(crate) fn act(
         &self,

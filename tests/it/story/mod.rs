@@ -11,3 +11,4 @@ mod restart;
 mod secrets;
 mod signals;
 mod thread;
+mod trouble;
