@@ -6,12 +6,15 @@ use crate::plan::Step;
 use crate::planning::{EndState, Hold, Phase, Revision, Run, Spent, StopReason};
 
 const GOAL_CAP: usize = 1_000;
-const STEP_CAP: usize = 300;
+/// How much of each step is shown: less when the card would become too large.
+const STEP_CAPS: [usize; 4] = [300, 150, 75, 30];
+/// GitHub takes 65,536 characters, and counts some as two.
+const LARGEST: usize = 60_000;
 const REASON_CAP: usize = 500;
 const MANY: u32 = 6;
 
 /// The card's text, or nothing as long as the 👀 says enough: until the goal is known, or somebody has to be told
-/// something. At most 100 steps of bounded length: the text stays far below every forge's limit.
+/// something. It stays below every forge's limit.
 #[must_use]
 pub fn card(run: &Run, voice: &Voice) -> Option<String> {
     let worth_a_comment = run.goal.is_some()
@@ -24,16 +27,21 @@ pub fn card(run: &Run, voice: &Voice) -> Option<String> {
     if !worth_a_comment {
         return None;
     }
+    let mut texts = STEP_CAPS.iter().map(|cap| text(run, voice, *cap));
+    texts.find(|text| text.encode_utf16().count() <= LARGEST)
+}
+
+fn text(run: &Run, voice: &Voice, step_cap: usize) -> String {
     let mut parts = vec!["## 📋 Execution Plan".to_owned(), head(run, voice)];
     if let Some(revision) = run.revisions.last() {
-        parts.push(checklist(&revision.steps));
+        parts.push(checklist(&revision.steps, step_cap));
         parts.extend(what_comes_next(run, voice));
         parts.push(progress(revision));
     }
     if let Some(note) = unused(run) {
         parts.push(note);
     }
-    Some(parts.join("\n\n"))
+    parts.join("\n\n")
 }
 
 /// The face that goes with the card: 👀 while the run lives, 😕 when it failed.
@@ -118,11 +126,9 @@ fn cost(spent: &Spent) -> String {
     }
 }
 
-fn checklist(steps: &[Step]) -> String {
-    let lines: Vec<String> = steps
-        .iter()
-        .map(|step| format!("- [ ] **{}**: {}", step.id, line(&step.description, STEP_CAP)))
-        .collect();
+fn checklist(steps: &[Step], cap: usize) -> String {
+    let lines: Vec<String> =
+        steps.iter().map(|step| format!("- [ ] **{}**: {}", step.id, line(&step.description, cap))).collect();
     lines.join("\n")
 }
 
@@ -154,5 +160,69 @@ fn unused(run: &Run) -> Option<String> {
         }
         1 => Some("<sub>1 comment by somebody who may not steer this run was not used.</sub>".to_owned()),
         n => Some(format!("<sub>{n} comments by people who may not steer this run were not used.</sub>")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Millis, Permission};
+    use crate::plan::{Complexity, Goal, StepId};
+    use crate::planning::{Entry, Fact, Key, Record, RunId, Trigger};
+    use crate::prompts::Usage;
+
+    fn run_with(text: &str) -> Run {
+        let usage = Usage {
+            model: "m".to_owned(),
+            calls: 1,
+            input_tokens: 1,
+            output_tokens: 1,
+            cost_micro_usd: None,
+            ms: 1,
+        };
+        let goal = Goal {
+            main_objective: text.to_owned(),
+            success_criteria: vec![],
+            constraints: vec![],
+            context: String::new(),
+            design_choices_open: false,
+        };
+        let step = |n: usize| Step {
+            id: StepId(format!("{n:_>40}")),
+            description: text.to_owned(),
+            dependencies: vec![],
+            estimated_complexity: Complexity::Low,
+            required_tools: vec![],
+        };
+        let key = |phase: &str| Key(format!("r/{phase}/r0/t0"));
+        let facts = [
+            Fact::Triggered {
+                by: Account::person(2, "maria"),
+                permission: Permission::Write,
+                how: Trigger::Assigned,
+                event_at: None,
+                comment: None,
+            },
+            Fact::GoalUnderstood { key: key("understand"), goal, usage: usage.clone() },
+            Fact::Decomposed {
+                key: key("decompose"),
+                reasoning: String::new(),
+                steps: (1..=100).map(step).collect(),
+                usage,
+            },
+        ];
+        let entry = |fact| Entry { seq: 1, at: Millis(0), run: Some(RunId("r".to_owned())), fact };
+        Record::fold(&facts.map(entry)).run.unwrap()
+    }
+
+    #[test]
+    fn the_largest_plan_fits() {
+        let voice = Voice { forge: ForgeKind::Github, bot_login: "planwright".to_owned() };
+        for sign in ["x", "目", "👩", "<", "@", "&a", "[", "\\", "`", "e\u{301}"] {
+            let card = card(&run_with(&sign.repeat(2_000)), &voice).unwrap();
+            let length = card.encode_utf16().count();
+            assert!(length <= 65_000 && card.contains("0/100"), "{sign}: {length}");
+            assert_eq!(card.lines().filter(|line| line.starts_with("- [ ]")).count(), 100, "{sign}");
+        }
     }
 }
