@@ -120,16 +120,17 @@ mod tests {
         ] {
             let shown = format!("- {}", line(text, 300));
             for event in Parser::new_ext(&shown, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_GFM) {
-                match event {
-                    Event::Start(Tag::List(_) | Tag::Item | Tag::Paragraph)
-                    | Event::End(_)
-                    | Event::Code(_) => {}
-                    Event::Text(words) => {
-                        let words = words.to_lowercase();
-                        assert!(!words.contains("://") && !words.contains("www."), "{text}: {words}");
-                    }
-                    event => panic!("{text}: {event:?} in {shown}"),
-                }
+                let structure = matches!(
+                    event,
+                    Event::Start(Tag::List(_) | Tag::Item | Tag::Paragraph) | Event::End(_) | Event::Code(_)
+                );
+                let harmless = if let Event::Text(words) = &event {
+                    let words = words.to_lowercase();
+                    !words.contains("://") && !words.contains("www.")
+                } else {
+                    structure
+                };
+                assert!(harmless, "{text}: {event:?} in {shown}");
             }
         }
     }
