@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::ctx::Ctx;
+use super::settings::{Settled, settings};
 use crate::domain::{Account, AccountId, Permission, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::llm::{Failure, LlmError};
@@ -116,7 +117,10 @@ async fn gather(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, run: &Run) -> Resu
         }
     }
     let author_permission = Some(rights.of(&state.author).await?);
-    let settings = ctx.config.for_repo(&thread.project);
+    let settings = match settings(ctx, &thread.project).await? {
+        Settled::Settings(settings) => settings,
+        Settled::BrokenFile(_) => Box::new(ctx.config.for_repo(&thread.project)),
+    };
     Ok(Context {
         thread: thread.to_string(),
         title: state.title,
