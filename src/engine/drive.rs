@@ -13,7 +13,7 @@ use super::desk::Desk;
 use super::publish::{Drawn, Picture, Published};
 use super::{perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
-use crate::planning::{Effect, Fact, InFlight, Key, keeps, next_effects};
+use crate::planning::{AskProblem, Effect, Fact, InFlight, Key, keeps, next_effects};
 use crate::store::{Held, ThreadLease};
 
 /// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.
@@ -231,12 +231,7 @@ impl Drive<'_> {
     async fn take_result(&mut self, ended: Result<(Key, Done), JoinError>) -> anyhow::Result<()> {
         let (key, done) = match ended {
             Ok(ended) => ended,
-            Err(error) => {
-                self.handles.retain(|_, handle| handle.id() != error.id());
-                // An effect that was dropped on purpose has nothing to report; one that panicked must not be repeated.
-                anyhow::ensure!(error.is_cancelled(), "an effect of {} failed: {error}", self.desk.thread());
-                return Ok(());
-            }
+            Err(error) => return self.take_end(&error).await,
         };
         self.handles.remove(&key);
         match done {
@@ -249,6 +244,20 @@ impl Drive<'_> {
                 self.desk.append(self.ctx, replied, vec![]).await
             }
         }
+    }
+
+    /// An effect that was dropped on purpose has nothing to report. A question that panicked ends the run: it would panic
+    /// again, and cost another model call each time.
+    async fn take_end(&mut self, error: &JoinError) -> anyhow::Result<()> {
+        let key =
+            self.handles.iter().find(|(_, handle)| handle.id() == error.id()).map(|(key, _)| key.clone());
+        self.handles.retain(|_, handle| handle.id() != error.id());
+        let Some(key) = key.filter(|_| !error.is_cancelled()) else { return Ok(()) };
+        anyhow::ensure!(key != publish::key(), "showing {} failed: {error}", self.desk.thread());
+        tracing::error!("the effect {key} failed: {error}");
+        let reason = "I made a mistake while thinking; the log of my server says more.".to_owned();
+        let failed = Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None };
+        self.desk.append(self.ctx, vec![failed], vec![]).await
     }
 
     async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Rest> {

@@ -79,8 +79,13 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
             Ok(comment) => replied.push(Fact::Replied { key: owed.key().clone(), comment }),
             Err(trouble) => failed = Some(trouble),
         }
+        if failed.as_ref().is_some_and(Trouble::is_a_limit) {
+            break;
+        }
     }
-    if let Err(trouble) = easel.draw(&picture).await {
+    if !failed.as_ref().is_some_and(Trouble::is_a_limit)
+        && let Err(trouble) = easel.draw(&picture).await
+    {
         failed = Some(trouble);
     }
     let drawn = match failed {
@@ -108,6 +113,11 @@ impl From<crate::store::StoreError> for Trouble {
 }
 
 impl Trouble {
+    /// The forge wants to be left alone: nothing more is tried.
+    fn is_a_limit(&self) -> bool {
+        matches!(self, Self::Forge(ForgeError::RateLimited { .. }))
+    }
+
     fn when(&self, ctx: &Ctx, thread: &ThreadRef) -> Millis {
         match self {
             Self::Forge(ForgeError::RateLimited { retry_after, .. }) => {

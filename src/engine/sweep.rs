@@ -4,16 +4,20 @@
 //! a key of its own, so that the same finding is taken once. Findings about starting and stopping hold for the journal
 //! as the sweep saw it; if it has grown meanwhile, they are dropped (`route.rs`) and the next sweep looks again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::ctx::Ctx;
 use super::desk::load_record;
 use super::{KEEP_DELIVERIES_MS, route};
-use crate::domain::{Account, AccountId, AccountKind, Event, EventKind, ForgeKind, Thread, ThreadRef};
+use crate::domain::{
+    Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Thread, ThreadRef,
+};
 use crate::forge::Forge;
 use crate::intake::translate::INTERNAL_EVENT;
 use crate::planning::{EndState, Record, StopReason, Trigger};
+use crate::render;
 use crate::store::{NewDelivery, Put};
 
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
@@ -114,7 +118,9 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
     {
         return report(ctx, thread, &record, Finding { word: "lost", by: nobody(), kind }).await;
     }
-    for comment in forge.comments(thread).await? {
+    let comments = forge.comments(thread).await?;
+    fold_twins(ctx, forge, thread, &comments).await?;
+    for comment in comments {
         let during = comment.created_at.is_none_or(|at| at >= run.started_at);
         if during && comment.author.id != bot.id && !record.has_taken(comment.id) {
             let (by, id) = (comment.author.clone(), comment.id.0);
@@ -126,6 +132,32 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
             };
             put(ctx, format!("sweep/comment/{thread}/{id}"), &event).await?;
         }
+    }
+    Ok(())
+}
+
+/// A request that was given up may have been carried out after all. Of the bot's comments with one marker the oldest
+/// stays; the drive that this wakes finds it again and brings it up to date.
+async fn fold_twins(
+    ctx: &Ctx,
+    forge: &Forge,
+    thread: &ThreadRef,
+    comments: &[Comment],
+) -> anyhow::Result<()> {
+    let bot = forge.me().await?;
+    let mut ours: Vec<&Comment> = comments.iter().filter(|comment| comment.author.id == bot.id).collect();
+    ours.sort_by_key(|comment| comment.id);
+    let mut seen = BTreeSet::new();
+    for comment in ours {
+        let Some(marker) = render::marker_of(&comment.body) else { continue };
+        if seen.insert(marker) {
+            continue;
+        }
+        ctx.pace(thread.project.forge).await;
+        forge.delete_comment(thread, comment.id).await?;
+        let kind = EventKind::CommentDeleted { comment_id: comment.id };
+        let event = Event { thread: thread.clone(), actor: nobody(), at: None, kind };
+        put(ctx, format!("sweep/twin/{thread}/{}", comment.id.0), &event).await?;
     }
     Ok(())
 }

@@ -114,7 +114,7 @@ impl Record {
             self.turned_away |= matches!(notice, Notice::PlanningIsOff | Notice::RepoFileBroken { .. });
             Owed::Reply { key, to: by.login.clone(), notice: notice.clone() }
         } else if let Fact::Refused { by, what, needs, comment, .. } = &entry.fact {
-            self.turned_away |= comment.is_none();
+            self.turned_away |= comment.is_none() && self.run.as_ref().is_none_or(|run| !run.is_live());
             Owed::Refusal { key, to: by.login.clone(), what: what.clone(), needs: *needs, comment: *comment }
         } else {
             return;

@@ -6,12 +6,15 @@ use crate::plan::Step;
 use crate::planning::{EndState, Hold, Phase, Revision, Run, Spent, StopReason};
 
 const GOAL_CAP: usize = 1_000;
-const STEP_CAP: usize = 300;
+/// How much of each step is shown: less when the card would become too large.
+const STEP_CAPS: [usize; 4] = [300, 150, 75, 30];
+/// GitHub takes 65,536 characters, and counts some as two.
+const LARGEST: usize = 60_000;
 const REASON_CAP: usize = 500;
 const MANY: u32 = 6;
 
 /// The card's text, or nothing as long as the 👀 says enough: until the goal is known, or somebody has to be told
-/// something. At most 100 steps of bounded length: the text stays far below every forge's limit.
+/// something. It stays below every forge's limit.
 #[must_use]
 pub fn card(run: &Run, voice: &Voice) -> Option<String> {
     let worth_a_comment = run.goal.is_some()
@@ -24,16 +27,21 @@ pub fn card(run: &Run, voice: &Voice) -> Option<String> {
     if !worth_a_comment {
         return None;
     }
+    let mut texts = STEP_CAPS.iter().map(|cap| text(run, voice, *cap));
+    texts.find(|text| text.encode_utf16().count() <= LARGEST)
+}
+
+fn text(run: &Run, voice: &Voice, step_cap: usize) -> String {
     let mut parts = vec!["## 📋 Execution Plan".to_owned(), head(run, voice)];
     if let Some(revision) = run.revisions.last() {
-        parts.push(checklist(&revision.steps));
+        parts.push(checklist(&revision.steps, step_cap));
         parts.extend(what_comes_next(run, voice));
         parts.push(progress(revision));
     }
     if let Some(note) = unused(run) {
         parts.push(note);
     }
-    Some(parts.join("\n\n"))
+    parts.join("\n\n")
 }
 
 /// The face that goes with the card: 👀 while the run lives, 😕 when it failed.
@@ -118,11 +126,9 @@ fn cost(spent: &Spent) -> String {
     }
 }
 
-fn checklist(steps: &[Step]) -> String {
-    let lines: Vec<String> = steps
-        .iter()
-        .map(|step| format!("- [ ] **{}**: {}", step.id, line(&step.description, STEP_CAP)))
-        .collect();
+fn checklist(steps: &[Step], cap: usize) -> String {
+    let lines: Vec<String> =
+        steps.iter().map(|step| format!("- [ ] **{}**: {}", step.id, line(&step.description, cap))).collect();
     lines.join("\n")
 }
 
@@ -180,7 +186,7 @@ mod tests {
 
     fn steps(count: usize, text: &str) -> Vec<Step> {
         let step = |n| Step {
-            id: StepId(format!("task_{n}")),
+            id: StepId(format!("task_{n:_>35}")),
             description: text.to_owned(),
             dependencies: vec![],
             estimated_complexity: Complexity::Low,
@@ -247,10 +253,15 @@ mod tests {
     /// The longest card there can be, in the widest letters, still fits into a GitHub comment.
     #[test]
     fn the_longest_card_fits() {
-        for text in ["目".repeat(5_000), "😀".repeat(5_000), "@[".repeat(5_000)] {
-            let card = card(&planned(&text, 100), &voice()).unwrap_or_default();
-            assert!(card.contains("task_100"), "a step is missing");
-            assert!(card.chars().count() < 65_000, "{} characters", card.chars().count());
+        for letter in ["x", "目", "😀", "<", "@", "&a", "[", "\\", "`", "e\u{301}"] {
+            let card = card(&planned(&letter.repeat(5_000), 100), &voice()).unwrap_or_default();
+            let length = card.encode_utf16().count();
+            assert!(length < 65_000, "{letter}: {length} characters");
+            assert_eq!(
+                card.lines().filter(|line| line.starts_with("- [ ]")).count(),
+                100,
+                "{letter}: a step is missing"
+            );
         }
     }
 

@@ -41,3 +41,9 @@ impl Voice {
 pub fn marker(key: &str) -> String {
     format!("<!-- planwright:{key} -->")
 }
+
+/// The mark of a comment that the bot wrote; it stands alone in the last line.
+#[must_use]
+pub fn marker_of(body: &str) -> Option<&str> {
+    body.lines().last().filter(|line| line.starts_with("<!-- planwright:") && line.ends_with(" -->"))
+}

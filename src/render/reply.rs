@@ -12,7 +12,7 @@ pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
         // 😕 on the comment is enough; a text for every refused word would be a lever for noise.
         Owed::Refusal { comment: Some(_), .. } => None,
         Owed::Refusal { to, what, needs, .. } => Some(format!(
-            "@{to}, to {what} here I need you to have at least **{}** permission on this repository, so I did not start.",
+            "@{to}, to {what} here I need you to have at least **{}** permission on this repository, so I did not.",
             needs.as_str()
         )),
         Owed::Reply { to, notice, .. } => Some(answer(to, notice, record, voice)),

@@ -73,12 +73,12 @@ impl Store {
         self.while_held(lease, query).await
     }
 
-    /// Somebody deleted the comment: the next [`Store::comment_begin`] starts afresh.
+    /// Somebody deleted the comment: the next [`Store::comment_begin`] says that it may or may not be there.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub async fn comment_forgotten(&self, lease: &ThreadLease, key: &str) -> Result<Held, StoreError> {
-        let query = sqlx::query("DELETE FROM comments WHERE thread = $1 AND key = $2")
+        let query = sqlx::query("UPDATE comments SET comment_id = NULL WHERE thread = $1 AND key = $2")
             .bind(lease.thread().to_string())
             .bind(key);
         self.while_held(lease, query).await
@@ -89,9 +89,10 @@ impl Store {
     /// # Errors
     /// When the database cannot be written.
     pub async fn comment_deleted(&self, lease: &ThreadLease, id: CommentId) -> Result<Held, StoreError> {
-        let query = sqlx::query("DELETE FROM comments WHERE thread = $1 AND comment_id = $2")
-            .bind(lease.thread().to_string())
-            .bind(id.0);
+        let query =
+            sqlx::query("UPDATE comments SET comment_id = NULL WHERE thread = $1 AND comment_id = $2")
+                .bind(lease.thread().to_string())
+                .bind(id.0);
         self.while_held(lease, query).await
     }
 

@@ -6,7 +6,7 @@ use planwright::store::{CommentState, Held};
 use super::{Fixture, LEASE_MS, NOW};
 
 #[tokio::test]
-async fn a_comment_goes_from_fresh_to_posted_and_back() {
+async fn a_comment_goes_from_fresh_to_posted_and_is_looked_for_when_gone() {
     let at = Fixture::new().await;
     let lease = at.leased("github:acme/web#1").await;
     assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), CommentState::Fresh);
@@ -20,7 +20,7 @@ async fn a_comment_goes_from_fresh_to_posted_and_back() {
     let lease = at.store.claim("b", NOW.plus(LEASE_MS), LEASE_MS).await.unwrap().unwrap();
     assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), posted("h2"));
     assert_eq!(at.store.comment_forgotten(&lease, "card").await.unwrap(), Held::Yes);
-    assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), CommentState::Fresh);
+    assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), CommentState::Begun);
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ async fn somebody_without_the_right_is_refused_and_the_history_says_so() {
         assert_eq!(
             scene.comments(),
             [
-                "@tom, to plan here I need you to have at least **triage** permission on this repository, so I did not start."
+                "@tom, to plan here I need you to have at least **triage** permission on this repository, so I did not."
             ]
         );
         assert_eq!(scene.facts(), ["refused", "replied"]);
