@@ -16,7 +16,7 @@ pub(super) async fn run(config: Config, env: &Env) -> anyhow::Result<ExitCode> {
     let app = App::build(config, env).await?;
     let listener = TcpListener::bind(listen)
         .await
-        .with_context(|| format!("cannot listen on {listen}; is another planwright running?"))?;
+        .with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;
     tracing::info!("listening on http://{}", listener.local_addr()?);
     let stop = app.ctx.shutdown.clone();
     let (ran, ()) = tokio::join!(app.run(listener), cancel_on_signal(stop));
@@ -29,13 +29,9 @@ fn refuse_bad_settings(config: &Config, env: &Env) -> anyhow::Result<()> {
     let mut errors = vec![];
     for problem in config.check(env) {
         match problem.severity {
-            Severity::Error => errors.push(problem.to_string()),
-            Severity::Warning => tracing::warn!("{problem}"),
+            Severity::Error => errors.push(problem.sentence()),
+            Severity::Warning => tracing::warn!("{}", problem.sentence()),
         }
-    }
-    if config.forges.github.is_none() && config.forges.gitlab.is_none() && !config.forges.local.enabled {
-        errors
-            .push("no forge is configured: add `forges.github` or `forges.gitlab` to config.yaml".to_owned());
     }
     if errors.is_empty() { Ok(()) } else { bail!("not started:\n  - {}", errors.join("\n  - ")) }
 }
