@@ -1,6 +1,7 @@
 //! Purpose: all integration tests in one binary.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod cli;
 mod config;
 mod core;
 mod fake_forge;

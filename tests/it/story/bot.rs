@@ -127,15 +127,11 @@ impl Scene {
 
     /// The bot as its users run it.
     pub(crate) async fn spawn(&self) -> Process<'_> {
-        let path = self.dir.path().join("config.yaml");
         let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let listen = format!("127.0.0.1:{port}");
-        std::fs::write(&path, self.yaml(&listen)).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_planwright"))
-            .args(["serve", "--config"])
-            .arg(&path)
-            .env_clear()
-            .envs(Self::env())
+        let child = self
+            .command(&listen)
+            .arg("serve")
             .stderr(log_file(self.dir.path()))
             .stdout(Stdio::null())
             .spawn()
@@ -143,6 +139,15 @@ impl Scene {
         let process = Process { scene: self, base: format!("http://{listen}"), child };
         process.wait_until_ready().await;
         process
+    }
+
+    /// The program with this scene's settings and secrets, and nothing else from around it.
+    pub(crate) fn command(&self, listen: &str) -> Command {
+        let path = self.dir.path().join("config.yaml");
+        std::fs::write(&path, self.yaml(listen)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+        command.arg("--config").arg(path).env_clear().envs(Self::env());
+        command
     }
 
     pub(crate) fn fault(&self, method: http::Method, path_contains: &str, fault: Fault, times: u32) {
