@@ -86,8 +86,8 @@ fn settings(dir: &Path, secret: &str) -> anyhow::Result<(Config, Env)> {
 async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> {
     let (ada, mallory, bot) = (cast.ada.id, cast.mallory.id, cast.bot.id);
     say(&paint(BOLD, "Planwright demo"));
-    say("The real server at work on a sample issue, on this machine only. The model is rule-based: it reads");
-    say("checklists and headings.");
+    say("The real server at work on a sample issue, on this machine only.");
+    say("The model is rule-based: it reads checklists and headings.");
     scene("1", "@ada opened an issue").await;
     let issue = stage.local.look(|world| world.picture(&stage.thread))?;
     stage.show_comment("ada", &format!("opened {}: {}", stage.thread, issue.title), &issue.body).await;

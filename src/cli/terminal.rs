@@ -133,11 +133,13 @@ impl Page {
                 self.out.push('\n');
             }
             TagEnd::Strong | TagEnd::Emphasis => self.off(),
-            TagEnd::BlockQuote(_) => {
-                self.quoted = false;
-                self.off();
+            TagEnd::BlockQuote(_) => self.quoted = false,
+            TagEnd::Paragraph => {
+                if self.quoted {
+                    self.off();
+                }
+                self.out.push_str(if self.lists == 0 { "\n\n" } else { "" });
             }
-            TagEnd::Paragraph => self.out.push_str(if self.lists == 0 { "\n\n" } else { "" }),
             TagEnd::List(_) => {
                 self.lists = self.lists.saturating_sub(1);
                 self.out.push_str(if self.lists == 0 { "\n\n" } else { "" });
