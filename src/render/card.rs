@@ -1,7 +1,7 @@
 //! Purpose: the card: one comment per run that shows its plan and where it stands.
 
 use super::{Voice, line};
-use crate::domain::{ForgeKind, Reaction};
+use crate::domain::Reaction;
 use crate::plan::Step;
 use crate::planning::{EndState, Hold, Phase, Revision, Run, Spent, StopReason};
 
@@ -103,6 +103,7 @@ fn sentence(text: &str) -> String {
 fn cost(spent: &Spent) -> String {
     match (spent.model_calls, spent.cost_micro_usd) {
         (0, _) | (_, Some(0)) => String::new(),
+        (_, Some(micro)) if micro < 10_000 => " · under 0.01 USD".to_owned(),
         (_, Some(micro)) => format!(" · {}.{:02} USD", micro / 1_000_000, micro % 1_000_000 / 10_000),
         (1, None) => " · 1 model call".to_owned(),
         (calls, None) => format!(" · {calls} model calls"),
@@ -121,13 +122,9 @@ fn what_comes_next(run: &Run, voice: &Voice) -> Option<String> {
     if !run.is_live() || run.phase() != Phase::Approve {
         return None;
     }
-    let issue = match voice.forge {
-        ForgeKind::Gitlab => "thread",
-        ForgeKind::Github | ForgeKind::Local => "issue",
-    };
     Some(format!(
         "> This version of Planwright plans and stops here: it holds the plan and changes nothing in the repository. {} \
-         ends the run; closing the {issue} does as well.",
+         ends the run; closing this thread does as well.",
         voice.command("cancel")
     ))
 }
