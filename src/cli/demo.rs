@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::app::App;
 use super::out::{is_watched, say};
-use super::serve::cancel_on_signal;
+use super::serve::Signals;
 use super::stage::{self, Cast, Stage};
 use super::terminal::{BOLD, DIM, GREEN, paint};
 use crate::config::{Config, Env};
@@ -50,10 +51,9 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let (store, engine, stop) = (app.ctx.store.clone(), app.engine(), app.ctx.shutdown.clone());
     let story = async {
         let mut stage = Stage::new(local, store, engine, hook, secret)?;
-        let told = tell(&mut stage, &cast, &dir).await;
+        let mut told = tell(&mut stage, &cast, &dir).await;
         if told.is_ok() && args.keep {
-            say(&format!("\nThe server is still running at {base}; Ctrl-C ends it."));
-            cancel_on_signal(stop.clone()).await;
+            told = keep(&base, stop.clone()).await;
         }
         stop.cancel();
         told
@@ -62,6 +62,13 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     told?;
     ran?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn keep(base: &str, stop: CancellationToken) -> anyhow::Result<()> {
+    let signals = Signals::listen()?;
+    say(&format!("\nThe server is still running at {base}; Ctrl-C ends it."));
+    signals.cancel(stop).await;
+    Ok(())
 }
 
 /// The settings are written to a file, so that the other commands can be tried on what the demo leaves behind.
