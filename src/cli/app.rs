@@ -37,8 +37,9 @@ impl App {
     /// # Errors
     /// When a secret is missing, the store cannot be opened, or a client cannot be built.
     pub async fn build(config: Config, env: &Env) -> anyhow::Result<Self> {
+        let instance = Instance::claim(&config.data_dir)?;
         let forges = forges(&config, env)?;
-        Self::with_forges(config, env, forges).await
+        Self::assemble(config, env, forges, instance).await
     }
 
     /// As [`App::build`], with forges that the caller made.
@@ -46,13 +47,17 @@ impl App {
     /// # Errors
     /// As [`App::build`].
     pub async fn with_forges(config: Config, env: &Env, forges: Forges) -> anyhow::Result<Self> {
+        let instance = Instance::claim(&config.data_dir)?;
+        Self::assemble(config, env, forges, instance).await
+    }
+
+    async fn assemble(config: Config, env: &Env, forges: Forges, instance: Instance) -> anyhow::Result<Self> {
         let planner = planner(&config, env)?;
         let secrets = secrets(&config, env)?;
         let confidential = match &config.forges.gitlab {
             Some(gitlab) if gitlab.confidential => Confidential::Accepted,
             Some(_) | None => Confidential::Ignored,
         };
-        let instance = Instance::claim(&config.data_dir)?;
         let store = Store::open(config.store.url.as_str()).await?;
         let owner = instance.name().to_owned();
         let redactor = config.redactor(env);
@@ -150,9 +155,11 @@ pub fn planner(config: &Config, env: &Env) -> anyhow::Result<Model> {
     let Some((name, model)) = config.models.of_role(Role::Planner) else {
         bail!("`models.roles.planner` names no model")
     };
-    // A server in the house often needs no key; where one is needed, `config check` and the server itself say so.
     let api_key = match &model.api_key {
-        Some(key) => key.read(env).with_context(|| format!("model `{name}`"))?,
+        Some(_) if model.provider == Provider::Offline => None,
+        // A server on this machine usually wants no key, and says so if it does.
+        Some(key) if model.base_url.is_loopback() => key.read(env)?,
+        Some(key) => Some(needed(key, env).with_context(|| format!("model `{name}`"))?),
         None => None,
     };
     model_client(model, api_key)

@@ -2,20 +2,24 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::app::App;
 use super::out::{is_watched, say};
-use super::serve::cancel_on_signal;
+use super::serve::Signals;
 use super::stage::{self, Cast, Stage};
 use super::terminal::{BOLD, DIM, GREEN, paint};
 use crate::config::{Config, Env};
 use crate::domain::ForgeKind;
 use crate::engine::Forges;
 use crate::forge::Forge;
+use crate::llm::Model;
 use crate::store::{History, verify};
 
 #[derive(Debug, Args)]
@@ -36,17 +40,20 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let cast = Cast::new();
     let local = stage::build(&dir.join("data/local/world.json"), &cast)?;
     let forges = Forges::from([(ForgeKind::Local, Forge::Local(local.clone()))]);
-    let app = App::with_forges(config, &env, forges).await?;
+    let mut app = App::with_forges(config, &env, forges).await?;
+    // Slow enough for the card to be seen growing: the engine redraws a busy one every few seconds only.
+    if let (true, Some(ctx)) = (is_watched(), Arc::get_mut(&mut app.ctx)) {
+        ctx.planner = Model::Offline { thinking: Duration::from_millis(2_200) };
+    }
     let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen on the loopback address")?;
     let base = format!("http://{}", listener.local_addr()?);
     let hook = format!("{base}/webhooks/local");
     let (store, engine, stop) = (app.ctx.store.clone(), app.engine(), app.ctx.shutdown.clone());
     let story = async {
         let mut stage = Stage::new(local, store, engine, hook, secret)?;
-        let told = tell(&mut stage, &cast, &dir).await;
+        let mut told = tell(&mut stage, &cast, &dir).await;
         if told.is_ok() && args.keep {
-            say(&format!("\nThe server is still running at {base}; Ctrl-C ends it."));
-            cancel_on_signal(stop.clone()).await;
+            told = keep(&base, stop.clone()).await;
         }
         stop.cancel();
         told
@@ -57,25 +64,37 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+async fn keep(base: &str, stop: CancellationToken) -> anyhow::Result<()> {
+    let signals = Signals::listen()?;
+    say(&format!("\nThe server is still running at {base}; Ctrl-C ends it."));
+    signals.cancel(stop).await;
+    Ok(())
+}
+
 /// The settings are written to a file, so that the other commands can be tried on what the demo leaves behind.
 fn settings(dir: &Path, secret: &str) -> anyhow::Result<(Config, Env)> {
+    let write = |path: &Path, text: &str| {
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let (path, secret_file, data) = (dir.join("config.yaml"), dir.join("webhook-secret"), dir.join("data"));
     let text = format!(
-        "data_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\nforges: {{ local: {{ enabled: true }} }}\n\
+        "data_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\n\
+         forges: {{ local: {{ enabled: true, webhook_secret_file: {secret} }} }}\n\
          models: {{ default: {{ provider: offline }} }}\nplanning: {{ enabled: true }}\n",
-        data = dir.join("data").display()
+        data = data.display(),
+        secret = secret_file.display(),
     );
-    let path = dir.join("config.yaml");
-    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    let env = Env::of(&[("PLANWRIGHT_LOCAL_SECRET", secret)]);
+    write(&path, &text)?;
+    write(&secret_file, secret)?;
+    let env = Env::default();
     Ok((Config::load(Some(&path), &env)?, env))
 }
 
 async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> {
     let (ada, mallory, bot) = (cast.ada.id, cast.mallory.id, cast.bot.id);
     say(&paint(BOLD, "Planwright demo"));
-    say(
-        "The real server, on this machine only. The model is rule-based: it reads checklists and headings.\n",
-    );
+    say("The real server at work on a sample issue, on this machine only.");
+    say("The model is rule-based: it reads checklists and headings.");
     scene("1", "@ada opened an issue").await;
     let issue = stage.local.look(|world| world.picture(&stage.thread))?;
     stage.show_comment("ada", &format!("opened {}: {}", stage.thread, issue.title), &issue.body).await;
@@ -92,10 +111,10 @@ async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> 
     scene("5", "@ada writes `/resume`: it goes on exactly there").await;
     stage.act(|world, thread| world.comment(thread, ada, "/resume", crate::engine::now())).await?;
 
-    scene("6", "the forge sends the first webhook twice more").await;
+    scene("6", "The forge sends the first webhook twice more").await;
     for _ in 0..2 {
         let status = stage.deliver(&assigned).await?;
-        stage.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
+        stage.line(&paint(DIM, &format!("signed webhook → {status}, seen before"))).await;
     }
     stage.engine.idle().await?;
     let cards = stage.cards();
@@ -107,7 +126,7 @@ async fn tell(stage: &mut Stage, cast: &Cast, dir: &Path) -> anyhow::Result<()> 
 async fn scene(number: &str, title: &str) {
     say(&paint(BOLD, &format!("\n{number}. {title}")));
     if is_watched() {
-        tokio::time::sleep(std::time::Duration::from_millis(900)).await;
+        tokio::time::sleep(Duration::from_millis(900)).await;
     }
 }
 
@@ -130,9 +149,13 @@ fn farewell(stage: &Stage, dir: &Path) -> anyhow::Result<()> {
     ));
     say(&format!("  {}", path.display()));
     say("\nLook around:");
-    for command in [format!("history show {}", stage.thread), format!("runs show {}", stage.thread)] {
+    let thread = &stage.thread;
+    for command in
+        [format!("runs show {thread}"), format!("history show {thread}"), "history verify".to_owned()]
+    {
         say(&format!("  {} --config {} {command}", program(), config.display()));
     }
-    say("\nTo connect it to GitHub or GitLab, see README.md; `planwright doctor` checks the connection.");
+    say(&format!("\nAll that the demo made is in {}; delete it when you are done.", dir.display()));
+    say("To connect it to GitHub or GitLab, see README.md; `planwright doctor` checks the connection.");
     Ok(())
 }

@@ -6,21 +6,22 @@ use clap::Args;
 use serde_json::json;
 
 use super::app;
-use super::out::say;
+use super::out::{reason, say};
 use super::terminal::{GREEN, RED, YELLOW, paint};
-use crate::config::{Config, Env, Provider, Role, SecretRef, Severity};
+use crate::config::{Config, Env, Problem, Provider, Role, SecretRef, Severity};
 use crate::domain::{ForgeKind, Permission, Project};
 use crate::engine::Forges;
 use crate::forge::ForgeError;
+use crate::llm::LlmError;
 use crate::prompts::{Ask, Context};
 use crate::store::Store;
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
-    /// Also check what the bot may do on this repository, as `github:owner/repo`
+    /// Also check what the bot may do on this repository, such as `github:acme/web`
     #[arg(long)]
     repo: Option<Project>,
-    /// One JSON array, for programs
+    /// Print one JSON array, for programs
     #[arg(long)]
     json: bool,
 }
@@ -62,8 +63,8 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
             findings.extend(accounts(&forges).await.into_iter().chain(repo(args, &config, &forges).await))
         }
         Err(error) => findings.push(Finding::bad(
-            format!("the forges cannot be reached: {error:#}"),
-            "set what is named there, then run this again",
+            format!("the forges were not asked: {}", reason(&error)),
+            "see to what is named there (README, “Connect …”), then run this again",
         )),
     }
     findings.push(model(&config, env).await);
@@ -75,34 +76,42 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
     report(&findings, args.json)
 }
 
+/// What no other check says.
 fn settings(config: &Config, env: &Env) -> Vec<Finding> {
-    let problems = config.check(env);
+    let said_later = |problem: &Problem| {
+        let secret = problem.key.contains(".api_key_") || problem.key.starts_with("forges");
+        secret && problem.severity == Severity::Error
+    };
+    let problems: Vec<_> = config.check(env).into_iter().filter(|problem| !said_later(problem)).collect();
     if problems.is_empty() {
         return vec![Finding::good("the settings are in order")];
     }
-    let remedy = "`planwright config check` shows it with its place in the file";
-    let finding = |problem: &crate::config::Problem| match problem.severity {
-        Severity::Error => Finding::bad(problem.to_string(), remedy),
-        Severity::Warning => Finding::warning(problem.to_string(), remedy),
+    let finding = |problem: &Problem| {
+        let remedy = format!("look at `{}` in the settings file", problem.key);
+        match problem.severity {
+            Severity::Error => Finding::bad(problem.sentence(), remedy),
+            Severity::Warning => Finding::warning(problem.sentence(), remedy),
+        }
     };
     problems.iter().map(finding).collect()
 }
 
 fn secrets(config: &Config, env: &Env) -> Vec<Finding> {
-    let github = config.forges.github.as_ref();
-    let github = github.map(|github| webhook_secret("GitHub", &github.webhook_secret, env));
-    let gitlab = config.forges.gitlab.as_ref().map(|gitlab| match &gitlab.signing_token {
+    let forges = &config.forges;
+    let github = forges.github.as_ref().map(|github| webhook_secret("github", &github.webhook_secret, env));
+    let gitlab = forges.gitlab.as_ref().map(|gitlab| match &gitlab.signing_token {
         Some(token) => signing_token(token, env),
-        None => webhook_secret("GitLab", &gitlab.webhook_secret, env),
+        None => webhook_secret("gitlab", &gitlab.webhook_secret, env),
     });
-    github.into_iter().chain(gitlab).collect()
+    let local = forges.local.enabled.then(|| webhook_secret("local", &forges.local.webhook_secret, env));
+    [github, gitlab, local].into_iter().flatten().collect()
 }
 
 fn signing_token(secret: &SecretRef, env: &Env) -> Finding {
     match app::signing_token(secret, env) {
-        Ok(_) => Finding::good("GitLab: the signing token is set"),
+        Ok(_) => Finding::good("gitlab: the signing token is set"),
         Err(error) => Finding::bad(
-            format!("GitLab: {error:#}"),
+            format!("gitlab: {error:#}"),
             "copy the signing token from the webhook's settings in GitLab",
         ),
     }
@@ -113,7 +122,7 @@ fn webhook_secret(name: &str, secret: &SecretRef, env: &Env) -> Finding {
         Ok(Some(_)) => Finding::good(format!("{name}: the webhook secret is set")),
         Ok(None) => Finding::bad(
             format!("{name}: {secret} holds no webhook secret"),
-            "put a long random text there and the same into the webhook's settings",
+            "put the output of `openssl rand -hex 32` there, and the same into the webhook's settings",
         ),
         Err(error) => Finding::bad(format!("{name}: {error}"), "make the file readable for this user"),
     }
@@ -127,7 +136,8 @@ async fn store(config: &Config) -> Finding {
             Finding::good(format!("the store at {url} can be opened"))
         }
         Err(error) => {
-            Finding::bad(format!("the store at {url}: {error:#}"), "check the path and who may write there")
+            let why = reason(&error);
+            Finding::bad(format!("the store at {url}: {why}"), "check `store.url` and who may write there")
         }
     }
 }
@@ -150,18 +160,37 @@ async fn accounts(forges: &Forges) -> Vec<Finding> {
 }
 
 fn unreachable(kind: ForgeKind, error: &ForgeError) -> Finding {
+    let section = format!("forges.{kind}");
     let remedy = match error {
+        ForgeError::Unauthorized(why) if why.contains("not to `") => {
+            format!("write the name that owns them into `{section}.bot_login`, or use the other account's")
+        }
         ForgeError::Unauthorized(_) => {
-            "make a new token (README, “Connect …”) and put it where the settings point"
+            format!("make new ones (README, “Connect …”) and put them where `{section}` points")
         }
-        ForgeError::Forbidden(_) => "give the token the permissions that the README names",
-        ForgeError::NotFound(_) | ForgeError::Broken(_) | ForgeError::Invalid(_) => {
-            "check the address in the settings: on GitHub Enterprise Server it ends in /api/v3"
-        }
-        ForgeError::RateLimited { .. } => "wait, then run this again",
-        ForgeError::Unclear(_) => "check the network, the proxy and the address",
+        ForgeError::Forbidden(_) => "give them the permissions that the README names".to_owned(),
+        ForgeError::NotFound(_) | ForgeError::Broken(_) | ForgeError::Invalid(_) => match kind {
+            ForgeKind::Github => {
+                format!("check `{section}.api_url`: on GitHub Enterprise Server it ends in /api/v3")
+            }
+            ForgeKind::Gitlab => {
+                format!("check `{section}.url`: the address of the instance, without /api/v4")
+            }
+            ForgeKind::Local => "delete the file and let the demo make a new one".to_owned(),
+        },
+        ForgeError::RateLimited { .. } => "wait, then run this again".to_owned(),
+        ForgeError::Unclear(_) => format!("check the network, the proxy and the address in `{section}`"),
     };
     Finding::bad(format!("{kind}: {error}"), remedy)
+}
+
+/// What the bot must be allowed to do. GitHub shows the permissions of people only to those who may write.
+fn enough(kind: ForgeKind) -> (Permission, &'static str) {
+    match kind {
+        ForgeKind::Github => (Permission::Write, "give the bot's account the role Write"),
+        ForgeKind::Gitlab => (Permission::Triage, "give the bot's account the role Reporter"),
+        ForgeKind::Local => (Permission::Write, "give the bot's account write permission"),
+    }
 }
 
 async fn repo(args: &DoctorArgs, config: &Config, forges: &Forges) -> Vec<Finding> {
@@ -169,16 +198,20 @@ async fn repo(args: &DoctorArgs, config: &Config, forges: &Forges) -> Vec<Findin
     let Some(forge) = forges.get(&project.forge) else {
         return vec![Finding::bad(
             format!("{project}: its forge is not configured"),
-            "add it under `forges:`",
+            format!("add `{}` under `forges:`", project.forge),
         )];
     };
+    let (least, remedy) = enough(project.forge);
     let access = match forge.check_access(project).await {
-        Ok(permission) if permission >= Permission::Write => {
+        Ok(permission) if permission >= least => {
             Finding::good(format!("{project}: I have {} permission", permission.as_str()))
         }
-        Ok(permission) => Finding::bad(
-            format!("{project}: I only have {} permission", permission.as_str()),
-            "give the bot's account write access (GitLab: Developer)",
+        Ok(permission) => {
+            Finding::bad(format!("{project}: I only have {} permission", permission.as_str()), remedy)
+        }
+        Err(error @ ForgeError::NotFound(_)) => Finding::bad(
+            error.to_string(),
+            "check the name; if it is right, the bot's account or its token may not see the repository: let it in",
         ),
         Err(error) => unreachable(project.forge, &error),
     };
@@ -208,7 +241,12 @@ async fn model(config: &Config, env: &Env) -> Finding {
     }
     let planner = match app::planner(config, env) {
         Ok(planner) => planner,
-        Err(error) => return Finding::bad(format!("{error:#}"), "put the key where the settings point"),
+        Err(error) => {
+            let remedy = format!(
+                "put the key there, or write `api_key_env: null` in `models.{name}` if its server needs none"
+            );
+            return Finding::bad(format!("the model was not asked: {}", reason(&error)), remedy);
+        }
     };
     let context = Context {
         thread: "doctor".to_owned(),
@@ -221,7 +259,27 @@ async fn model(config: &Config, env: &Env) -> Finding {
         Ok(answered) => {
             Finding::good(format!("the model `{name}` answers ({} tokens)", answered.usage.output_tokens))
         }
-        Err(failure) => Finding::bad(format!("the model `{name}`: {failure}"), failure.error.for_people()),
+        Err(failure) => Finding::bad(
+            format!("the model `{name}`: {failure}"),
+            mend(&format!("models.{name}"), &failure.error),
+        ),
+    }
+}
+
+fn mend(section: &str, error: &LlmError) -> String {
+    match error {
+        LlmError::Refused { .. } => {
+            format!("check the key that `{section}` points to, and that it may use the model")
+        }
+        LlmError::Rejected { .. } => format!("check `{section}.model` and `{section}.base_url`"),
+        LlmError::Unavailable { .. } => format!("check `{section}.base_url`, the network and the proxy"),
+        LlmError::TimedOut => format!("raise `{section}.timeout_seconds`, or use a faster model"),
+        LlmError::TooLong => "use a model that can read more".to_owned(),
+        LlmError::CutOff => format!("raise `{section}.max_output_tokens`"),
+        LlmError::TooLarge => format!("check `{section}.base_url`: what answers there is no model"),
+        LlmError::Unreadable(_) => {
+            "use a model that follows a JSON schema; small ones often cannot".to_owned()
+        }
     }
 }
 

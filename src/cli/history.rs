@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use super::out::{complain, say};
@@ -14,36 +14,54 @@ use crate::store::{History, newest, verify};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum HistoryCommand {
-    /// The newest entries of a thread
+    /// Show the newest entries of a thread
     Show {
-        /// The thread, as `github:owner/repo#12`
+        /// The thread, such as `github:acme/web#12`
         thread: ThreadRef,
         /// How many
-        #[arg(long, short = 'n', default_value_t = 20)]
+        #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
         newest: usize,
-        /// The lines as they are in the file
+        /// Print the lines as they are in the file
         #[arg(long)]
         json: bool,
     },
-    /// Check the hash chain of one thread, or of all
-    Verify { thread: Option<ThreadRef> },
-    /// The whole history of a thread, as JSON lines
-    Export { thread: ThreadRef },
+    /// Check the hash chain of one thread, or of all; exit code 1 when one is damaged
+    Verify {
+        /// The thread, such as `github:acme/web#12`; without it every thread is checked
+        thread: Option<ThreadRef>,
+    },
+    /// Print the whole history of a thread as JSON lines
+    Export {
+        /// The thread, such as `github:acme/web#12`
+        thread: ThreadRef,
+    },
 }
 
 pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Result<ExitCode> {
     let history = History::new(&config.data_dir);
     match command {
-        HistoryCommand::Show { thread, newest, json } => show(&history.path(thread), *newest, *json),
-        HistoryCommand::Verify { thread: Some(thread) } => verify_all(&[history.path(thread)]),
+        HistoryCommand::Show { thread, newest, json } => show(&of(&history, thread)?, *newest, *json),
+        HistoryCommand::Verify { thread: Some(thread) } => verify_all(&[of(&history, thread)?]),
         HistoryCommand::Verify { thread: None } => verify_all(&history.files()?),
-        HistoryCommand::Export { thread } => export(&history.path(thread)),
+        HistoryCommand::Export { thread } => export(&of(&history, thread)?),
     }
+}
+
+/// The file with a thread's history, which must be there.
+fn of(history: &History, thread: &ThreadRef) -> anyhow::Result<PathBuf> {
+    let path = history.path(thread);
+    if path.try_exists().with_context(|| format!("cannot look for {}", path.display()))? {
+        return Ok(path);
+    }
+    bail!(
+        "there is no history of {thread} (no {}); `planwright runs list` shows the threads that have one",
+        path.display()
+    )
 }
 
 fn show(path: &Path, count: usize, json: bool) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
-    for line in newest(path, count).with_context(|| format!("there is no history at {}", path.display()))? {
+    for line in newest(path, count).with_context(|| format!("cannot read {}", path.display()))? {
         if json {
             say(&line.text)
         } else {
@@ -57,7 +75,7 @@ fn show(path: &Path, count: usize, json: bool) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Number, time and type, then what the fact says, without the fields that every line has.
+/// Number, time and type, then what the fact says, without what only the machinery needs.
 fn for_people(line: &str) -> String {
     let Ok(serde_json::Value::Object(mut fields)) = serde_json::from_str(line) else {
         return paint(RED, &format!("damaged: {}", line.chars().take(80).collect::<String>()));
@@ -68,10 +86,11 @@ fn for_people(line: &str) -> String {
         None => String::new(),
     };
     let (seq, at, kind) = (take("seq"), take("at"), take("type"));
-    for common in ["v", "run", "thread", "prev", "hash"] {
+    for common in ["v", "run", "thread", "prev", "hash", "key"] {
         take(common);
     }
-    let rest: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", short(value))).collect();
+    let told = fields.iter().filter(|(_, value)| !value.is_null());
+    let rest: Vec<String> = told.map(|(name, value)| format!("{name}={}", short(value))).collect();
     format!("{seq:>4}  {}  {kind:18} {}", paint(DIM, &at), rest.join(" "))
 }
 
@@ -106,8 +125,7 @@ fn verify_all(paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
 }
 
 fn export(path: &Path) -> anyhow::Result<ExitCode> {
-    let mut file =
-        std::fs::File::open(path).with_context(|| format!("there is no history at {}", path.display()))?;
+    let mut file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     std::io::copy(&mut file, &mut std::io::stdout()).context("cannot write the history out")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -14,7 +14,7 @@ mod serve;
 mod stage;
 mod terminal;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -27,10 +27,10 @@ use crate::telemetry::{self, LogFormat};
 #[derive(Debug, Parser)]
 #[command(name = "planwright", version, about, max_term_width = 100)]
 struct Args {
-    /// The settings file; without it `config.yaml` in this directory is used if it is there
+    /// The settings file, if it is not `config.yaml` in this directory
     #[arg(long, short, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What to log, as `info`, `debug` or `planwright=debug,warn`
+    /// What to log: `info`, `debug` or `planwright=debug,warn`
     #[arg(long, global = true, value_name = "LEVEL")]
     log: Option<String>,
     /// One JSON object per log line
@@ -46,10 +46,10 @@ enum Command {
     Serve,
     /// Watch the bot at work on a sample issue: no account, key or network needed
     Demo(demo::DemoArgs),
-    /// The runs that there have been
+    /// List the runs, or show one with its plan
     #[command(subcommand)]
     Runs(runs::RunsCommand),
-    /// The history of a thread: everything that was decided, line by line
+    /// Read and check the history: everything that was decided, line by line
     #[command(subcommand)]
     History(history::HistoryCommand),
     /// Check, show or describe the settings
@@ -65,8 +65,9 @@ pub fn main() -> ExitCode {
     let env = Env::from_process();
     match dispatch(&args, &env) {
         Ok(code) => code,
+        Err(error) if out::reader_left(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            out::complain(&format!("planwright: {error:#}"));
+            out::complain(&format!("planwright: {}", out::reason(&error)));
             ExitCode::FAILURE
         }
     }
@@ -74,7 +75,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     let quiet_by_default = !matches!(args.command, Command::Serve);
-    let path = settings_file(args);
+    let path = args.config.as_deref();
     // Not every command needs settings; the log only wants to know which secrets it must not show.
     let config = Config::load(path, env);
     let redactor = config.as_ref().map(|config| config.redactor(env)).unwrap_or_default();
@@ -92,12 +93,6 @@ fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
 fn init_logs(args: &Args, default: &str, redactor: Redactor) -> anyhow::Result<()> {
     let format = if args.log_json { LogFormat::Json } else { LogFormat::Human };
     telemetry::init(format, args.log.as_deref().unwrap_or(default), redactor)
-}
-
-/// The file that was named, or `config.yaml` here if there is one; without either the defaults hold.
-fn settings_file(args: &Args) -> Option<&Path> {
-    let usual = Path::new("config.yaml");
-    args.config.as_deref().or_else(|| usual.exists().then_some(usual))
 }
 
 fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

@@ -15,3 +15,35 @@ pub(super) fn complain(line: &str) {
 pub(super) fn is_watched() -> bool {
     std::io::stdout().is_terminal()
 }
+
+/// Whether the only trouble is a reader that went away (`| head`), which has what it wanted.
+pub(super) fn reader_left(error: &anyhow::Error) -> bool {
+    let cause = error.root_cause().downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// An error with its causes, each said once: many libraries repeat their cause in their own words.
+pub(super) fn reason(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.is_empty() {
+            said = cause;
+        } else if !said.ends_with(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::reason;
+
+    #[test]
+    fn no_cause_is_said_twice() {
+        let error = Err::<(), _>(anyhow!("disk full")).context("cannot write: disk full").context("no plan");
+        assert_eq!(reason(&error.unwrap_err()), "no plan: cannot write: disk full");
+    }
+}

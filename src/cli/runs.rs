@@ -16,17 +16,17 @@ use crate::store::Store;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsCommand {
-    /// The newest run of every thread
+    /// List the newest run of every thread
     List {
-        /// One JSON array, for programs
+        /// Print one JSON array, for programs
         #[arg(long)]
         json: bool,
     },
-    /// One run with its plan
+    /// Show one run with its plan
     Show {
         /// The thread, as `github:owner/repo#12`, or the run's id (or its beginning)
         run: String,
-        /// One JSON object, for programs
+        /// Print one JSON object, for programs
         #[arg(long)]
         json: bool,
     },

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::app::App;
@@ -16,10 +16,11 @@ pub(super) async fn run(config: Config, env: &Env) -> anyhow::Result<ExitCode> {
     let app = App::build(config, env).await?;
     let listener = TcpListener::bind(listen)
         .await
-        .with_context(|| format!("cannot listen on {listen}; is another planwright running?"))?;
+        .with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;
+    let signals = Signals::listen()?;
     tracing::info!("listening on http://{}", listener.local_addr()?);
     let stop = app.ctx.shutdown.clone();
-    let (ran, ()) = tokio::join!(app.run(listener), cancel_on_signal(stop));
+    let (ran, ()) = tokio::join!(app.run(listener), signals.cancel(stop));
     ran?;
     tracing::info!("stopped; what was under way goes on at the next start");
     Ok(ExitCode::SUCCESS)
@@ -29,34 +30,32 @@ fn refuse_bad_settings(config: &Config, env: &Env) -> anyhow::Result<()> {
     let mut errors = vec![];
     for problem in config.check(env) {
         match problem.severity {
-            Severity::Error => errors.push(problem.to_string()),
-            Severity::Warning => tracing::warn!("{problem}"),
+            Severity::Error => errors.push(problem.sentence()),
+            Severity::Warning => tracing::warn!("{}", problem.sentence()),
         }
-    }
-    if config.forges.github.is_none() && config.forges.gitlab.is_none() && !config.forges.local.enabled {
-        errors
-            .push("no forge is configured: add `forges.github` or `forges.gitlab` to config.yaml".to_owned());
     }
     if errors.is_empty() { Ok(()) } else { bail!("not started:\n  - {}", errors.join("\n  - ")) }
 }
 
-/// Returns when the process was told to end, or the server ended by itself.
-pub(super) async fn cancel_on_signal(stop: CancellationToken) {
-    let wait = |kind| async move {
-        match signal(kind) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(error) => {
-                tracing::error!("cannot listen for signals: {error}");
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    tokio::select! {
-        () = wait(SignalKind::terminate()) => tracing::info!("asked to stop"),
-        () = wait(SignalKind::interrupt()) => tracing::info!("asked to stop"),
-        () = stop.cancelled() => {}
+/// The wishes of the outside that the process end. From `listen` on they are heard, and no longer kill it.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
-    stop.cancel();
+
+    /// Returns when the process was told to end, or the server ended by itself.
+    pub(super) async fn cancel(mut self, stop: CancellationToken) {
+        tokio::select! {
+            _ = self.terminate.recv() => tracing::info!("asked to stop"),
+            _ = self.interrupt.recv() => tracing::info!("asked to stop"),
+            () = stop.cancelled() => {}
+        }
+        stop.cancel();
+    }
 }

@@ -109,7 +109,7 @@ impl Stage {
         self.note_own_comments();
         let sent = Sent { event, id: uuid::Uuid::now_v7().to_string() };
         let status = self.deliver(&sent).await?;
-        self.line(&paint(DIM, &format!("webhook, signed → {status}"))).await;
+        self.line(&paint(DIM, &format!("signed webhook → {status}, stored"))).await;
         if status != 202 {
             bail!("the server did not take the webhook");
         }
@@ -148,21 +148,25 @@ impl Stage {
         self.show_news().await
     }
 
+    /// Everything is looked at before anything is shown: showing takes time, in which the world goes on.
     async fn show_news(&mut self) -> anyhow::Result<()> {
-        for row in self.store.journal(&self.thread).await? {
-            if row.seq > self.seen.facts {
-                self.seen.facts = row.seq;
-                self.line(&paint(DIM, &format!("· {}", row.kind.replace('_', " ")))).await;
+        let (rows, reactions, comments) =
+            (self.store.journal(&self.thread).await?, self.reactions(), self.comments());
+        for row in rows.iter().filter(|row| row.seq > self.seen.facts) {
+            if let Some(words) = in_words(&row.kind) {
+                self.line(&paint(DIM, &format!("· {words}"))).await;
             }
         }
-        for (who, on, reaction) in self.reactions() {
+        self.seen.facts = rows.last().map_or(0, |row| row.seq);
+        for (who, on, reaction) in reactions {
             if !self.seen.reactions.contains(&(on, reaction)) {
                 self.seen.reactions.push((on, reaction));
                 let place = if on.is_some() { "to the comment" } else { "to the issue" };
-                self.line(&format!("@{who} reacted with {} {place}", face(reaction))).await;
+                self.line(&format!("{} {} {place}", paint(BOLD, &format!("@{who} reacted")), face(reaction)))
+                    .await;
             }
         }
-        for (id, author, body) in self.comments() {
+        for (id, author, body) in comments {
             match self.seen.comments.insert(id, body.clone()) {
                 None => self.show_comment(&author, "commented", &body).await,
                 Some(before) if before != body => self.show_edit(&author, &before, &body).await,
@@ -174,10 +178,8 @@ impl Stage {
 
     pub(super) async fn show_comment(&self, author: &str, deed: &str, body: &str) {
         self.line(&paint(BOLD, &format!("@{author} {deed}"))).await;
-        for line in terminal::markdown(body).lines() {
-            self.line(&format!("  ┃ {line}")).await;
-        }
-        say("");
+        let text = terminal::markdown(body);
+        self.box_of(text.lines()).await;
     }
 
     /// Only the lines that are new: a card is edited often and mostly stays as it is.
@@ -185,10 +187,13 @@ impl Stage {
         let (before, after) = (terminal::markdown(before), terminal::markdown(after));
         let known: Vec<&str> = before.lines().collect();
         self.line(&paint(BOLD, &format!("@{author} edited the card"))).await;
-        for line in after.lines().filter(|line| !known.contains(line)) {
+        self.box_of(after.lines().filter(|line| !known.contains(line))).await;
+    }
+
+    async fn box_of(&self, lines: impl Iterator<Item = &str>) {
+        for line in lines.flat_map(terminal::wrap) {
             self.line(&format!("  ┃ {line}")).await;
         }
-        say("");
     }
 
     /// On a terminal things appear at a pace that one can read.
@@ -229,6 +234,20 @@ impl Stage {
             let Ok(thread) = world.thread(&self.thread) else { return vec![] };
             thread.reactions.iter().map(|r| (login(r.by), r.on, r.reaction)).collect()
         })
+    }
+}
+
+/// A fact of the journal as the audience hears it; what shows on the thread anyway needs no words.
+fn in_words(kind: &str) -> Option<String> {
+    match kind {
+        "triggered" => Some("@ada may ask for this, so a run begins".to_owned()),
+        "ask_begun" => Some("asking the model …".to_owned()),
+        "goal_understood" => Some("goal understood".to_owned()),
+        "decomposed" => Some("work broken into steps".to_owned()),
+        "sequenced" => Some("actions chosen for each step".to_owned()),
+        "refused" => Some("refused: cancelling takes write permission".to_owned()),
+        "replied" => None,
+        other => Some(other.replace('_', " ")),
     }
 }
 

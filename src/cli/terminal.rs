@@ -29,6 +29,37 @@ pub(super) fn markdown(text: &str) -> String {
     lines.join("\n")
 }
 
+/// Breaks a line between words so that it fits a small terminal, with what follows under its text. Styles take no room.
+pub(super) fn wrap(line: &str) -> Vec<String> {
+    const WIDTH: usize = 72;
+    const BOXES: [char; 3] = ['☐', '☑', '•'];
+    let text = line.trim_start_matches(|c| c == ' ' || c == '│' || BOXES.contains(&c));
+    let lead = line.strip_suffix(text).unwrap_or_default();
+    let mut words = text.split(' ');
+    let mut current = format!("{lead}{}", words.next().unwrap_or_default());
+    let mut lines = vec![];
+    for word in words {
+        if visible(&current) + 1 + visible(word) > WIDTH {
+            lines.push(std::mem::replace(&mut current, format!("{}{word}", lead.replace(BOXES, " "))));
+        } else {
+            current = format!("{current} {word}");
+        }
+    }
+    lines.push(current);
+    lines
+}
+
+/// How many characters of a text take room.
+fn visible(text: &str) -> usize {
+    let mut in_style = false;
+    let shown = text.chars().filter(|c| {
+        let is_style = in_style || *c == '\u{1b}';
+        in_style = is_style && *c != 'm';
+        !is_style
+    });
+    shown.count()
+}
+
 #[derive(Default)]
 struct Page {
     out: String,
@@ -73,9 +104,8 @@ impl Page {
             Tag::Emphasis => self.on(DIM),
             Tag::BlockQuote(_) => {
                 self.quoted = true;
-                self.out.push('\n');
+                self.out.push_str("\n│ ");
                 self.on(DIM);
-                self.out.push_str("│ ");
             }
             Tag::List(_) => self.lists += 1,
             Tag::Item => {
@@ -103,11 +133,13 @@ impl Page {
                 self.out.push('\n');
             }
             TagEnd::Strong | TagEnd::Emphasis => self.off(),
-            TagEnd::BlockQuote(_) => {
-                self.quoted = false;
-                self.off();
+            TagEnd::BlockQuote(_) => self.quoted = false,
+            TagEnd::Paragraph => {
+                if self.quoted {
+                    self.off();
+                }
+                self.out.push_str(if self.lists == 0 { "\n\n" } else { "" });
             }
-            TagEnd::Paragraph => self.out.push_str(if self.lists == 0 { "\n\n" } else { "" }),
             TagEnd::List(_) => {
                 self.lists = self.lists.saturating_sub(1);
                 self.out.push_str(if self.lists == 0 { "\n\n" } else { "" });
@@ -156,7 +188,7 @@ fn clean(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::markdown;
+    use super::{markdown, wrap};
 
     #[test]
     fn cards_read_well_without_colours() {
@@ -170,5 +202,18 @@ mod tests {
     #[test]
     fn escapes_do_not_reach_the_terminal() {
         assert_eq!(markdown("a \u{1b}[31mred `\u{7}`"), "a [31mred");
+    }
+
+    #[test]
+    fn long_lines_are_broken_under_their_text() {
+        let long = "word ".repeat(20);
+        assert_eq!(wrap("short"), ["short"]);
+        assert_eq!(wrap(""), [""]);
+        for (lead, under) in [("", ""), ("  ☐ ", "    "), ("│ ", "│ ")] {
+            let lines = wrap(&format!("{lead}\u{1b}[1m{}", long.trim_end()));
+            assert_eq!(lines.len(), 2, "{lines:?}");
+            assert!(lines[0].starts_with(lead) && lines[1].starts_with(&format!("{under}word")), "{lines:?}");
+            assert!(lines.iter().all(|line| line.chars().count() <= 72 + "\u{1b}[1m".len()), "{lines:?}");
+        }
     }
 }

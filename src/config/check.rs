@@ -32,6 +32,12 @@ impl Problem {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// Key and message, where the severity shows in another way.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!("{}: {}", self.key, self.message)
+    }
 }
 
 impl std::fmt::Display for Problem {
@@ -40,7 +46,7 @@ impl std::fmt::Display for Problem {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(f, "{word}: {}: {}", self.key, self.message)
+        write!(f, "{word}: {}", self.sentence())
     }
 }
 
@@ -141,7 +147,7 @@ impl Findings<'_> {
     fn forges(&mut self, config: &Config) {
         let forges = &config.forges;
         if forges.github.is_none() && forges.gitlab.is_none() && !forges.local.enabled {
-            self.warn("forges", "no forge is configured, so nothing will arrive; add `github` or `gitlab`");
+            self.error("forges", "no forge is configured, so nothing would arrive; add `github` or `gitlab`");
         }
         if let Some(github) = &forges.github {
             match &github.auth {
@@ -159,6 +165,11 @@ impl Findings<'_> {
             let secrets: Vec<_> =
                 std::iter::once(&gitlab.webhook_secret).chain(&gitlab.signing_token).collect();
             self.webhook_secret("forges.gitlab.webhook_secret", &secrets);
+            if let Some(Ok(None)) = gitlab.signing_token.as_ref().map(|token| token.read(self.env)) {
+                let message =
+                    "it is named, but empty or not set; without it signed deliveries would be refused";
+                self.error("forges.gitlab.signing_token", message);
+            }
             self.open_url("forges.gitlab.url", &gitlab.url);
             self.open_url("forges.gitlab.git_url", gitlab.git_url());
             if gitlab.confidential {
@@ -225,7 +236,10 @@ impl Findings<'_> {
         }
         for (name, model) in models.iter() {
             if used.contains(name) {
-                self.model(&format!("models.{name}"), model);
+                let planner = models.roles.name(Role::Planner) == Some(name);
+                // Without the planner nothing can be done at all.
+                let keyless = if planner { Severity::Error } else { Severity::Warning };
+                self.model(&format!("models.{name}"), model, keyless);
             } else {
                 let known = ["default", "roles"];
                 let hint = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
@@ -237,14 +251,15 @@ impl Findings<'_> {
         }
     }
 
-    fn model(&mut self, key: &str, model: &Model) {
+    fn model(&mut self, key: &str, model: &Model, keyless: Severity) {
         if model.provider == Provider::Offline {
             return;
         }
         let secret = model.api_key.as_ref().map(|secret| (secret, secret.read(self.env)));
         match secret {
             Some((_, Err(error))) => self.error(&format!("{key}.api_key_file"), error.to_string()),
-            Some((secret, Ok(None))) if !model.base_url.is_loopback() => self.warn(
+            Some((secret, Ok(None))) if !model.base_url.is_loopback() => self.add(
+                keyless,
                 &format!("{key}.api_key_env"),
                 format!("{secret} is empty or not set; write `api_key_env: null` if the server needs no key"),
             ),
@@ -385,7 +400,7 @@ planning: { enabled: true }
     const DOUBTFUL: &[(&str, &str)] = &[
         (
             "forges: {}",
-            "warning: forges: no forge is configured, so nothing will arrive; add `github` or `gitlab`",
+            "error: forges: no forge is configured, so nothing would arrive; add `github` or `gitlab`",
         ),
         (
             "planning: {}",
@@ -534,7 +549,7 @@ planning: { enabled: true }
         assert_eq!(
             problems(&remote, &env),
             [
-                "warning: models.default.api_key_env: the environment variable `OPENAI_API_KEY` is empty or not set; \
+                "error: models.default.api_key_env: the environment variable `OPENAI_API_KEY` is empty or not set; \
               write `api_key_env: null` if the server needs no key"
             ]
         );

@@ -50,10 +50,10 @@ impl LlmError {
                  address in the settings."
             }
             Self::Unavailable { .. } => {
-                "The language model cannot be reached at the moment. Try again later."
+                "The language model cannot be reached at the moment; if that lasts, an operator should look at it."
             }
             Self::TimedOut => {
-                "The language model did not answer in time. Try again later, or ask an operator to raise the time-out."
+                "The language model did not answer in time; if that happens again, an operator should raise the time-out."
             }
             Self::TooLong => {
                 "The thread is too long for the language model. Shorten the description, or ask an operator for a model \
@@ -67,8 +67,8 @@ impl LlmError {
                 "The language model's server sent far too much and was cut off. An operator should check the model's address."
             }
             Self::Unreadable(_) => {
-                "The language model gave no usable answer, even when asked a second time. Try again, or describe the task \
-                 in other words."
+                "The language model gave no usable answer, even when asked a second time. Describing the task in other \
+                 words may help."
             }
         }
     }

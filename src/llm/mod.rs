@@ -18,6 +18,8 @@ mod settings;
 pub use error::{Failure, LlmError};
 pub use settings::{BadSettings, ModelSettings, Price, Provider};
 
+use std::time::Duration;
+
 use self::anthropic::Anthropic;
 use self::meter::Meter;
 use self::openai::Openai;
@@ -29,7 +31,10 @@ pub enum Model {
     Openai(Openai),
     Anthropic(Anthropic),
     /// By rules, without any network; honest about being no language model.
-    Offline,
+    Offline {
+        /// How long an answer takes, for people who want to watch.
+        thinking: Duration,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +50,7 @@ impl Model {
         match settings.provider {
             Provider::Openai => Openai::new(settings).map(Self::Openai),
             Provider::Anthropic => Anthropic::new(settings).map(Self::Anthropic),
-            Provider::Offline => Ok(Self::Offline),
+            Provider::Offline => Ok(Self::Offline { thinking: Duration::ZERO }),
         }
     }
 
@@ -55,7 +60,7 @@ impl Model {
         match self {
             Self::Openai(model) => &model.settings.model,
             Self::Anthropic(model) => &model.settings.model,
-            Self::Offline => "offline",
+            Self::Offline { .. } => "offline",
         }
     }
 
@@ -74,7 +79,8 @@ impl Model {
     }
 
     async fn ask(&self, ask: &Ask, meter: &mut Meter) -> Result<Answer, LlmError> {
-        if matches!(self, Self::Offline) {
+        if let Self::Offline { thinking } = self {
+            tokio::time::sleep(*thinking).await;
             return Ok(offline::answer(ask));
         }
         let name = ask.schema_name();
@@ -93,7 +99,7 @@ impl Model {
         match self {
             Self::Openai(model) => model.say(name, prompt, meter).await,
             Self::Anthropic(model) => model.say(name, prompt, meter).await,
-            Self::Offline => Ok(String::new()),
+            Self::Offline { .. } => Ok(String::new()),
         }
     }
 
@@ -101,7 +107,7 @@ impl Model {
         match self {
             Self::Openai(model) => model.settings.price,
             Self::Anthropic(model) => model.settings.price,
-            Self::Offline => Some(Price::default()),
+            Self::Offline { .. } => Some(Price::default()),
         }
     }
 }

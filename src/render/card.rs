@@ -1,7 +1,7 @@
 //! Purpose: the card: one comment per run that shows its plan and where it stands.
 
 use super::{Voice, line};
-use crate::domain::{Account, AccountKind, ForgeKind, Reaction};
+use crate::domain::{Account, AccountKind, Reaction};
 use crate::plan::Step;
 use crate::planning::{EndState, Hold, Phase, Revision, Run, Spent, StopReason};
 
@@ -120,6 +120,7 @@ fn sentence(text: &str) -> String {
 fn cost(spent: &Spent) -> String {
     match (spent.model_calls, spent.cost_micro_usd) {
         (0, _) | (_, Some(0)) => String::new(),
+        (_, Some(micro)) if micro < 10_000 => " · under 0.01 USD".to_owned(),
         (_, Some(micro)) => format!(" · {}.{:02} USD", micro / 1_000_000, micro % 1_000_000 / 10_000),
         (1, None) => " · 1 model call".to_owned(),
         (calls, None) => format!(" · {calls} model calls"),
@@ -136,13 +137,9 @@ fn what_comes_next(run: &Run, voice: &Voice) -> Option<String> {
     if !run.is_live() || run.phase() != Phase::Approve {
         return None;
     }
-    let issue = match voice.forge {
-        ForgeKind::Gitlab => "thread",
-        ForgeKind::Github | ForgeKind::Local => "issue",
-    };
     Some(format!(
         "> This version of Planwright plans and stops here: it holds the plan and changes nothing in the repository. {} \
-         ends the run; closing the {issue} does as well.",
+         ends the run; closing this thread does as well.",
         voice.command("cancel")
     ))
 }
@@ -166,7 +163,7 @@ fn unused(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Account, Millis};
+    use crate::domain::{Account, ForgeKind, Millis};
     use crate::plan::{Complexity, Goal, StepId};
     use crate::planning::{End, Pause, Retry, RunId, Sequence, Trigger};
 

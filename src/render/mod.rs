@@ -11,7 +11,7 @@ pub use card::{card, reaction};
 pub use neutral::line;
 pub use reply::reply;
 
-use crate::domain::ForgeKind;
+use crate::domain::{ForgeKind, Permission};
 
 /// How the bot names its commands here. GitLab itself carries out `/approve`, so there the bot is called by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,20 @@ impl Voice {
         match self.forge {
             ForgeKind::Gitlab => format!("`@{} {words}`", self.handle()),
             ForgeKind::Github | ForgeKind::Local => format!("`/{words}`"),
+        }
+    }
+
+    /// A permission by the name that people find in the forge's own settings.
+    #[must_use]
+    pub fn role(&self, permission: Permission) -> &'static str {
+        match (self.forge, permission) {
+            (ForgeKind::Gitlab, Permission::None) => "no",
+            (ForgeKind::Gitlab, Permission::Read) => "Guest",
+            (ForgeKind::Gitlab, Permission::Triage) => "Reporter",
+            (ForgeKind::Gitlab, Permission::Write) => "Developer",
+            (ForgeKind::Gitlab, Permission::Maintain) => "Maintainer",
+            (ForgeKind::Gitlab, Permission::Admin) => "Owner",
+            (ForgeKind::Github | ForgeKind::Local, permission) => permission.as_str(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::card::status;
 use super::{Voice, line};
-use crate::domain::{Command, ForgeKind};
+use crate::domain::{Command, ForgeKind, Permission};
 use crate::planning::{Notice, Owed, Record, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
@@ -13,7 +13,7 @@ pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
         Owed::Refusal { comment: Some(_), .. } => None,
         Owed::Refusal { to, what, needs, .. } => Some(format!(
             "@{to}, to {what} here I need you to have at least **{}** permission on this repository, so I did not.",
-            needs.as_str()
+            voice.role(*needs)
         )),
         Owed::Reply { to, notice, .. } => Some(answer(to, notice, record, voice)),
     }
@@ -37,7 +37,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
 fn help(voice: &Voice) -> String {
     let rows: Vec<String> = HELP
         .iter()
-        .map(|(words, needs, does)| format!("| {} | {needs} | {does} |", voice.command(words)))
+        .map(|(words, who, does)| format!("| {} | {} | {does} |", voice.command(words), who_may(who, voice)))
         .collect();
     let other = match voice.forge {
         ForgeKind::Gitlab => String::new(),
@@ -48,14 +48,27 @@ fn help(voice: &Voice) -> String {
     format!("| write | who may | what I do |\n|---|---|---|\n{}{other}", rows.join("\n"))
 }
 
+enum Who {
+    Has(Permission),
+    /// Who asked for the run may as well.
+    HasOrAsked(Permission),
+}
+
+fn who_may(who: &Who, voice: &Voice) -> String {
+    match who {
+        Who::Has(permission) => voice.role(*permission).to_owned(),
+        Who::HasOrAsked(permission) => format!("{}, or who asked", voice.role(*permission)),
+    }
+}
+
 /// What this version carries out. The other verbs are understood and answered with a sentence.
-const HELP: &[(&str, &str, &str)] = &[
-    ("plan", "triage", "start to plan on this thread, as assigning me does"),
-    ("status", "read", "say where I am"),
-    ("pause", "write, or who asked", "stop before the next thing I would do"),
-    ("resume", "write, or who asked", "go on exactly there"),
-    ("cancel", "write, or who asked", "end the run"),
-    ("help", "read", "show this table"),
+const HELP: &[(&str, Who, &str)] = &[
+    ("plan", Who::Has(Permission::Triage), "start to plan on this thread, as assigning me does"),
+    ("status", Who::Has(Permission::Read), "say where I am"),
+    ("pause", Who::HasOrAsked(Permission::Write), "stop before the next thing I would do"),
+    ("resume", Who::HasOrAsked(Permission::Write), "go on exactly there"),
+    ("cancel", Who::HasOrAsked(Permission::Write), "end the run"),
+    ("help", Who::Has(Permission::Read), "show this table"),
 ];
 
 fn unknown(word: &str, voice: &Voice) -> String {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod authority;
+mod cli;
 mod config;
 mod core;
 mod fake_forge;

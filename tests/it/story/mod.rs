@@ -4,8 +4,7 @@
 //! a [`World`](planwright::forge::World), with a scripted model behind it. [`bot`] is the harness.
 
 mod bad_input;
-mod bot;
-mod commands;
+pub(crate) mod bot;
 mod crash;
 mod restart;
 mod secrets;

@@ -44,6 +44,7 @@ async fn an_assignment_by_somebody_without_the_right_is_found_and_refused_once()
     for _ in 0..2 {
         let bot = scene.start().await;
         scene.until_seen("the refusal", |scene| scene.comments().len() == 1).await;
+        bot.quiet().await;
         bot.ends().await;
     }
     assert_eq!(scene.facts(), ["refused", "replied"]);

@@ -12,7 +12,7 @@ async fn an_assigned_bot_shows_eyes_and_one_card_on_every_forge() {
         bot.assigned(MARIA).await;
         assert_eq!(scene.faces(None), [Reaction::Eyes], "{kind}");
         let card = scene.card();
-        insta::allow_duplicates! { insta::assert_snapshot!("card_ready", without_digest(&card).replace("@planwright cancel", "/cancel").replace("thread does", "issue does")); }
+        insta::allow_duplicates! { insta::assert_snapshot!("card_ready", without_digest(&card).replace("@planwright cancel", "/cancel")); }
         assert_eq!(
             scene.facts(),
             [
@@ -84,11 +84,12 @@ async fn somebody_without_the_right_is_refused_and_the_history_says_so() {
         let scene = Scene::on(kind).await;
         let bot = scene.start().await;
         bot.assigned(TOM).await;
+        let role = if kind == ForgeKind::Gitlab { "Reporter" } else { "triage" };
         assert_eq!(
             scene.comments(),
-            [
-                "@tom, to plan here I need you to have at least **triage** permission on this repository, so I did not."
-            ]
+            [format!(
+                "@tom, to plan here I need you to have at least **{role}** permission on this repository, so I did not."
+            )]
         );
         assert_eq!(scene.facts(), ["refused", "replied"]);
         assert!(
