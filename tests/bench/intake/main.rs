@@ -4,7 +4,7 @@
 //! and Probot where Node can install it, each freshly started for each measurement, in turns, and prints medians. The
 //! client shares the machine with them, so only ratios within one run mean something.
 //!
-//! `-- --seconds N --rounds N` set how long; `--bin FILE` measures another binary; `--inner` measures the door alone,
+//! `-- --seconds N --rounds N --connections N` set how long and how wide; `--bin FILE` measures another binary; `--inner` measures the door alone,
 //! without the engine; `--no-probot` leaves Probot out.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -20,9 +20,8 @@ use client::Load;
 use servers::{Probot, Server};
 use table::Measured;
 
-const CONNECTIONS: [usize; 3] = [1, 32, 128];
-
 struct Options {
+    connections: Vec<usize>,
     load_time: Duration,
     rounds: usize,
     servers: Vec<Server>,
@@ -39,7 +38,12 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn read_options(words: &[&str]) -> anyhow::Result<Options> {
-    let mut options = Options { load_time: Duration::from_secs(3), rounds: 3, servers: Vec::new() };
+    let mut options = Options {
+        connections: vec![1, 32, 128],
+        load_time: Duration::from_secs(3),
+        rounds: 3,
+        servers: Vec::new(),
+    };
     let mut ours = Server::Planwright { binary: env!("CARGO_BIN_EXE_planwright").into() };
     let mut with_probot = true;
     let mut words = words.iter();
@@ -47,6 +51,7 @@ fn read_options(words: &[&str]) -> anyhow::Result<Options> {
         let mut value = || words.next().copied().ok_or_else(|| anyhow::anyhow!("{word} needs a value"));
         match *word {
             "--seconds" => options.load_time = Duration::from_secs_f64(value()?.parse()?),
+            "--connections" => options.connections = vec![value()?.parse()?],
             "--rounds" => options.rounds = value()?.parse()?,
             "--bin" => ours = Server::Planwright { binary: value()?.into() },
             "--inner" => ours = Server::Inner,
@@ -69,7 +74,7 @@ fn read_options(words: &[&str]) -> anyhow::Result<Options> {
 fn measure_all(options: &Options) -> anyhow::Result<()> {
     let request = payload::Request::new(&payload::issues_assigned());
     println!("body {} bytes, {} rounds of {:?}\n", request.body_length(), options.rounds, options.load_time);
-    for connections in CONNECTIONS {
+    for &connections in &options.connections {
         let mut measured: Vec<Vec<Measured>> = options.servers.iter().map(|_| Vec::new()).collect();
         for _ in 0..options.rounds {
             for (server, measured) in options.servers.iter().zip(&mut measured) {
