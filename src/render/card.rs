@@ -38,6 +38,12 @@ fn text(run: &Run, voice: &Voice, step_cap: usize) -> String {
         parts.extend(what_comes_next(run, voice));
         parts.push(progress(revision));
     }
+    if matches!(run.end.as_ref().map(|end| &end.state), Some(EndState::Failed { .. })) {
+        parts.push(format!(
+            "<sub>What happened is in the history of this thread, under run `{}`.</sub>",
+            run.id
+        ));
+    }
     if let Some(note) = unused(run) {
         parts.push(note);
     }

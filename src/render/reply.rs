@@ -98,8 +98,9 @@ fn status_of(run: Option<&Run>, voice: &Voice) -> String {
 
 fn planning_is_off(to: &str) -> String {
     format!(
-        "@{to}, planning is switched off for this repository; whoever runs me can enable it with \
-         `planning: {{ enabled: true }}` under `repos:` in `config.yaml`."
+        "@{to}, planning is switched off for this repository: whoever runs me can switch it on with \
+         `planning: {{ enabled: true }}` in a rule under `repos:` in `config.yaml`, unless the repository's own \
+         `.planwright.yaml` says no."
     )
 }
 

@@ -89,7 +89,8 @@ impl Store {
             let mut writer = self.writer().await?;
             let round = sqlx::query(
                 "DELETE FROM deliveries WHERE key IN \
-                 (SELECT key FROM deliveries WHERE state = 'done' AND done_at < $1 LIMIT $2)",
+                 (SELECT key FROM deliveries WHERE (state = 'done' AND done_at < $1) \
+                 OR (state = 'unreadable' AND received_at < $1) LIMIT $2)",
             )
             .bind(older_than.0)
             .bind(FORGET_AT_ONCE)

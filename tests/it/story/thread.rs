@@ -123,7 +123,7 @@ async fn planning_that_is_off_is_said_once() {
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     bot.told(MARIA, "/plan").await;
-    insta::assert_snapshot!(scene.comments().join("\n---\n"), @"@maria, planning is switched off for this repository; whoever runs me can enable it with `planning: { enabled: true }` under `repos:` in `config.yaml`.");
+    insta::assert_snapshot!(scene.comments().join("\n---\n"), @"@maria, planning is switched off for this repository: whoever runs me can switch it on with `planning: { enabled: true }` in a rule under `repos:` in `config.yaml`, unless the repository's own `.planwright.yaml` says no.");
     assert!(scene.faces(None).is_empty());
     bot.ends().await;
 }
