@@ -8,24 +8,27 @@
 //! the others see their answer channel close, and stand in line again. If the commit had got through after all, they
 //! hear `Seen` instead of `New`, which is true as well.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sqlx::AnyConnection;
 use tokio::sync::oneshot;
 
 use super::error::concerns_one_row;
-use super::inbox::{Parcel, Put};
+use super::inbox::{PENDING, Parcel, Put};
 use super::open::Writer;
 use super::{Store, StoreError};
 
-#[derive(Default)]
 pub(super) struct Inbox {
     line: Mutex<VecDeque<Waiting>>,
     last_arrival: Mutex<i64>,
+    /// Random, below 2^19: tells the arrivals of one process from those of another in the same millisecond.
+    nonce: i64,
     deliveries: AtomicU64,
     commits: AtomicU64,
+    since_checkpoint: AtomicUsize,
 }
 
 struct Waiting {
@@ -41,6 +44,7 @@ pub struct InboxStats {
 }
 
 const BATCH_ROWS: usize = 256;
+const CHECKPOINT_ROWS: usize = 1_000;
 /// A batch of large bodies would hold up the small ones behind it.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
@@ -63,7 +67,10 @@ impl Store {
                     Ok(result) => return result,
                     Err(_leader_vanished) => answer = self.shared.inbox.stand_in_line(&parcel),
                 },
-                writer = self.writer() => self.lead(writer).await,
+                writer = self.writer() => {
+                    self.lead(writer).await;
+                    self.checkpoint_if_due().await;
+                }
             }
         }
     }
@@ -112,17 +119,39 @@ impl Store {
         if batch.is_empty() {
             return Ok((Vec::new(), writer));
         }
+        let rows: Vec<Arriving<'_>> =
+            batch.iter().map(|waiting| self.shared.inbox.arrive(&waiting.parcel)).collect();
         let mut transaction = writer.begin().await?;
-        let parcels: Vec<&Parcel> = batch.iter().map(|waiting| &*waiting.parcel).collect();
-        let mut fresh = insert(&mut transaction, &parcels, &self.shared.inbox).await?;
-        wake_threads(&mut transaction, &parcels, &fresh).await?;
+        let puts = insert(&mut transaction, &rows).await?;
+        wake_threads(&mut transaction, &rows, &puts).await?;
         transaction.commit().await?;
-        self.shared.inbox.deliveries.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        self.shared.inbox.commits.fetch_add(1, Ordering::Relaxed);
-        // Of two parcels with one key in the same batch, the first is the new one.
-        let put = |parcel: &&Parcel| if fresh.remove(&parcel.key) { Put::New } else { Put::Seen };
-        Ok((parcels.iter().map(put).collect(), writer))
+        let inbox = &self.shared.inbox;
+        inbox.deliveries.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        inbox.commits.fetch_add(1, Ordering::Relaxed);
+        inbox.since_checkpoint.fetch_add(rows.len(), Ordering::Relaxed);
+        Ok((puts, writer))
     }
+
+    /// Moves the log into the database beside the writer, who would otherwise do it and hold up a whole batch. It costs
+    /// the leader some milliseconds before its own answer goes out, once in a thousand deliveries.
+    async fn checkpoint_if_due(&self) {
+        let since = &self.shared.inbox.since_checkpoint;
+        if since.load(Ordering::Relaxed) < CHECKPOINT_ROWS
+            || since.swap(0, Ordering::Relaxed) < CHECKPOINT_ROWS
+        {
+            return;
+        }
+        if let Err(error) = self.checkpoint().await {
+            tracing::debug!(%error, "the log of the database was not moved this time; the writer will do it");
+        }
+    }
+}
+
+/// A delivery on its way into the table.
+struct Arriving<'p> {
+    parcel: &'p Parcel,
+    /// Differs for every row, so that a row of ours is known again.
+    arrival: i64,
 }
 
 impl Inbox {
@@ -146,11 +175,25 @@ impl Inbox {
         line.drain(..count).collect()
     }
 
-    /// Grows with every call and follows the clock, so that order survives a restart as well.
-    fn arrival(&self, received_at: i64) -> i64 {
+    /// The arrival grows with every call and follows the clock, so that order survives a restart as well.
+    fn arrive<'p>(&self, parcel: &'p Parcel) -> Arriving<'p> {
         let mut last = self.last_arrival.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = received_at.saturating_mul(1024).max(last.saturating_add(1));
-        *last
+        let by_clock = parcel.received_at.saturating_mul(1 << 20).saturating_add(self.nonce);
+        *last = by_clock.max(last.saturating_add(1));
+        Arriving { parcel, arrival: *last }
+    }
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self {
+            line: Mutex::default(),
+            last_arrival: Mutex::new(i64::MIN),
+            nonce: (RandomState::new().build_hasher().finish() >> 45).cast_signed(),
+            deliveries: AtomicU64::default(),
+            commits: AtomicU64::default(),
+            since_checkpoint: AtomicUsize::default(),
+        }
     }
 }
 
@@ -180,16 +223,13 @@ fn answer_each(batch: Vec<Waiting>, results: impl IntoIterator<Item = Result<Put
     }
 }
 
-/// Returns the keys that were not there before.
-async fn insert(
-    connection: &mut AnyConnection,
-    parcels: &[&Parcel],
-    inbox: &Inbox,
-) -> Result<HashSet<String>, sqlx::Error> {
-    let mut fresh = HashSet::with_capacity(parcels.len());
-    for (sql, chunk) in statements(&INSERTS, parcels) {
-        let mut query = sqlx::query_scalar::<_, String>(sql);
-        for parcel in chunk {
+/// Tells for each row whether it is new. Mostly all are, and then their number says so; asking the database to return
+/// the new keys would cost a message between threads for each.
+async fn insert(connection: &mut AnyConnection, rows: &[Arriving<'_>]) -> Result<Vec<Put>, sqlx::Error> {
+    let mut inserted = 0;
+    for (sql, chunk) in statements(&INSERTS, rows) {
+        let mut query = sqlx::query(sql);
+        for Arriving { parcel, arrival } in chunk {
             query = query
                 .bind(parcel.key.as_str())
                 .bind(parcel.thread.as_deref())
@@ -199,23 +239,39 @@ async fn insert(
                 .bind(parcel.reason.as_deref())
                 .bind(parcel.body.as_slice())
                 .bind(parcel.received_at)
-                .bind(inbox.arrival(parcel.received_at));
+                .bind(*arrival);
         }
-        fresh.extend(query.fetch_all(&mut *connection).await?);
+        inserted += query.execute(&mut *connection).await?.rows_affected();
     }
-    Ok(fresh)
+    if inserted == rows.len() as u64 {
+        return Ok(vec![Put::New; rows.len()]);
+    }
+    let mut puts = Vec::with_capacity(rows.len());
+    for row in rows {
+        puts.push(look_up(connection, row).await?);
+    }
+    Ok(puts)
+}
+
+/// The row under this key is ours, or one that was there before.
+async fn look_up(connection: &mut AnyConnection, row: &Arriving<'_>) -> Result<Put, sqlx::Error> {
+    let arrival: i64 = sqlx::query_scalar("SELECT arrival FROM deliveries WHERE key = $1")
+        .bind(row.parcel.key.as_str())
+        .fetch_one(connection)
+        .await?;
+    Ok(if arrival == row.arrival { Put::New } else { Put::Seen })
 }
 
 /// A leased thread is left alone: its holder looks for pending deliveries before it lets go.
 async fn wake_threads(
     connection: &mut AnyConnection,
-    parcels: &[&Parcel],
-    fresh: &HashSet<String>,
+    rows: &[Arriving<'_>],
+    puts: &[Put],
 ) -> Result<(), sqlx::Error> {
     // Each thread once and in order, which PostgreSQL asks for.
     let mut due: BTreeMap<&str, i64> = BTreeMap::new();
-    for parcel in parcels.iter().filter(|p| p.state == "pending" && fresh.contains(&p.key)) {
-        if let Some(thread) = parcel.thread.as_deref() {
+    for (Arriving { parcel, .. }, put) in rows.iter().zip(puts) {
+        if let (Some(thread), Put::New, PENDING) = (parcel.thread.as_deref(), put, parcel.state) {
             let at = due.entry(thread).or_insert(parcel.received_at);
             *at = (*at).min(parcel.received_at);
         }
@@ -239,7 +295,7 @@ static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let insert = |rows| {
         format!(
             "INSERT INTO deliveries (key, thread, forge, event, state, reason, body, received_at, arrival) \
-             VALUES {} ON CONFLICT (key) DO NOTHING RETURNING key",
+             VALUES {} ON CONFLICT (key) DO NOTHING",
             placeholders(rows, 9)
         )
     };
@@ -301,7 +357,17 @@ mod tests {
     #[test]
     fn arrivals_only_grow() {
         let inbox = Inbox::default();
-        let arrivals: Vec<i64> = [5, 5, 4, 6, i64::MAX].iter().map(|at| inbox.arrival(*at)).collect();
+        let parcel = |received_at| Parcel {
+            key: String::new(),
+            thread: None,
+            forge: "local",
+            event: String::new(),
+            state: PENDING,
+            reason: None,
+            body: Vec::new(),
+            received_at,
+        };
+        let arrivals: Vec<i64> = [5, 5, 4, 6, i64::MAX].map(|at| inbox.arrive(&parcel(at)).arrival).to_vec();
         assert!(arrivals.windows(2).all(|pair| pair[0] < pair[1]), "{arrivals:?}");
     }
 }

@@ -159,6 +159,9 @@ fn delivery_of(row: &sqlx::any::AnyRow) -> Result<Delivery, StoreError> {
     })
 }
 
+/// The state of a delivery that waits for its thread.
+pub(super) const PENDING: &str = "pending";
+
 /// A delivery as it is written: compressed, because the number of bytes that are synced decides the speed.
 #[derive(Debug)]
 pub(super) struct Parcel {
@@ -174,14 +177,13 @@ pub(super) struct Parcel {
 
 impl Parcel {
     async fn pack(delivery: NewDelivery) -> Result<Self, StoreError> {
-        let state =
-            if delivery.unreadable.is_some() || delivery.thread.is_none() { "unreadable" } else { "pending" };
+        let readable = delivery.unreadable.is_none() && delivery.thread.is_some();
         Ok(Self {
             key: delivery.key,
             thread: delivery.thread.map(|thread| thread.to_string()),
             forge: delivery.forge.as_str(),
             event: delivery.event,
-            state,
+            state: if readable { PENDING } else { "unreadable" },
             reason: delivery.unreadable,
             body: compress(delivery.body).await?,
             received_at: delivery.received_at.0,
