@@ -47,6 +47,8 @@ pub use pace::Pace;
 
 /// How often to look for work that no poke announced: timers, expired leases, other replicas' deliveries.
 const POLL: Duration = Duration::from_millis(500);
+/// How long pokes are gathered before the next look.
+const BREATH: Duration = Duration::from_millis(10);
 /// Deduplication rows are kept longer than any forge redelivers.
 const KEEP_DELIVERIES_MS: i64 = 8 * 24 * 3_600_000;
 
@@ -81,6 +83,9 @@ impl Engine {
                     () = tokio::time::sleep(POLL) => {}
                     () = self.ctx.shutdown.cancelled() => {}
                 }
+                // A burst of deliveries is one reason to look, not thousands: each look asks the store's one writer.
+                tokio::time::sleep(BREATH).await;
+                pokes = pokes.resubscribe();
             }
             while drives.join_next().await.is_some() {}
         };
