@@ -40,6 +40,7 @@ pub(crate) struct Scene {
     pub(crate) dir: tempfile::TempDir,
     http: reqwest::Client,
     extra: String,
+    confidential: bool,
     provider: &'static str,
 }
 
@@ -64,7 +65,21 @@ impl Scene {
         let dir = tempfile::tempdir().unwrap();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let extra = "planning: { enabled: true }\n".to_owned();
-        Self { world, front, thread, model, dir, http, extra, provider: "openai" }
+        Self { world, front, thread, model, dir, http, extra, confidential: false, provider: "openai" }
+    }
+
+    /// The same people, but another thread: the story is about that one.
+    pub(crate) fn about(mut self, new: NewThread) -> Self {
+        let project = self.thread.project.clone();
+        let opened = self.world.with(|world| world.open(&project, new, planwright::engine::now()));
+        self.thread = opened.unwrap().unwrap().thread;
+        self
+    }
+
+    /// Confidential threads are taken as well.
+    pub(crate) fn with_confidential(mut self) -> Self {
+        self.confidential = true;
+        self
     }
 
     /// Other settings than "planning is on".
@@ -83,7 +98,9 @@ impl Scene {
         let forges = match &self.front {
             Front::Local => "local: { enabled: true }".to_owned(),
             Front::Github(fake) => format!("github: {{ api_url: \"{}\" }}", fake.api_url()),
-            Front::Gitlab(fake) => format!("gitlab: {{ url: \"{}\" }}", fake.url()),
+            Front::Gitlab(fake) => {
+                format!("gitlab: {{ url: \"{}\", confidential: {} }}", fake.url(), self.confidential)
+            }
         };
         let data = self.dir.path().display();
         format!(

@@ -2,6 +2,8 @@
 
 use planwright::domain::{ForgeKind, Reaction};
 
+use planwright::forge::local::NewThread;
+
 use super::bot::{ALL, Front, MARIA, Scene, TOM};
 
 #[tokio::test]
@@ -268,5 +270,49 @@ async fn a_repository_can_choose_its_language() {
     bot.assigned(MARIA).await;
     let asked = scene.model.requests();
     assert!(asked.len() == 3 && asked.iter().all(|asked| asked.user.contains("for people in Japanese")));
+    bot.ends().await;
+}
+
+#[tokio::test]
+async fn a_pull_or_merge_request_is_a_thread_like_any_other() {
+    for kind in [ForgeKind::Github, ForgeKind::Gitlab] {
+        let request = NewThread { is_change_request: true, ..NewThread::titled("Faster login", MARIA) };
+        let scene = Scene::on(kind).await.about(request);
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        bot.told(MARIA, "@planwright pause").await;
+        assert!(
+            scene.card().contains("Faster login") && scene.card().contains("paused"),
+            "{kind}: {}",
+            scene.card()
+        );
+        let folder = if kind == ForgeKind::Gitlab { "merge_requests" } else { "issues" };
+        assert!(scene.history().parent().unwrap().ends_with(folder), "{kind}");
+        bot.hears(&scene.act(|world, thread, now| world.close(thread, MARIA, now))).await;
+        assert!(scene.card().contains("stopped"), "{kind}: {}", scene.card());
+        bot.ends().await;
+    }
+}
+
+/// What is said in confidence would reach the model and the history, so it is left alone unless somebody says otherwise.
+#[tokio::test]
+async fn a_confidential_issue_is_left_alone_unless_the_settings_say_otherwise() {
+    let secret = || NewThread { confidential: true, ..NewThread::titled("A leak", MARIA) };
+    let scene = Scene::on(ForgeKind::Gitlab).await.about(secret());
+    let event = scene.assigned(MARIA);
+    let bot = scene.start().await;
+    assert_eq!(
+        scene.post(&bot.base, &scene.webhook(&event)).await,
+        200,
+        "answered, so that the hook stays on"
+    );
+    bot.quiet().await;
+    assert!(scene.facts().is_empty() && scene.comments().is_empty() && scene.model.requests().is_empty());
+    bot.ends().await;
+
+    let scene = Scene::on(ForgeKind::Gitlab).await.about(secret()).with_confidential();
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    scene.card();
     bot.ends().await;
 }
