@@ -18,9 +18,9 @@ pub(super) async fn run(config: Config, env: &Env) -> anyhow::Result<ExitCode> {
         .await
         .with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;
     let signals = Signals::listen()?;
+    tracing::info!("listening on http://{}", listener.local_addr()?);
     let forges: Vec<&str> = app.ctx.forges.keys().map(|kind| kind.as_str()).collect();
     tracing::info!("working for {} with the model {}", forges.join(" and "), app.ctx.planner.name());
-    tracing::info!("listening on http://{}", listener.local_addr()?);
     let stop = app.ctx.shutdown.clone();
     let (ran, ()) = tokio::join!(app.run(listener), signals.cancel(stop));
     ran?;

@@ -83,26 +83,10 @@ impl Desk {
         let mut live = self.record.live_run().map(|run| run.id.clone());
         let mut out = vec![];
         for fact in facts {
-            let run = match &fact {
-                Fact::Triggered { .. } => {
-                    live = Some(RunId(uuid::Uuid::now_v7().to_string()));
-                    live.clone()
-                }
-                Fact::Refused { .. } | Fact::Noticed { .. } | Fact::Replied { .. } => None,
-                Fact::CommentArrived { .. }
-                | Fact::DescriptionEdited { .. }
-                | Fact::Paused { .. }
-                | Fact::Resumed { .. }
-                | Fact::Cancelled { .. }
-                | Fact::Stopped { .. }
-                | Fact::AskBegun { .. }
-                | Fact::GoalUnderstood { .. }
-                | Fact::Decomposed { .. }
-                | Fact::Sequenced { .. }
-                | Fact::AskFailed { .. }
-                | Fact::TimerFired { .. }
-                | Fact::Failed { .. } => live.clone(),
-            };
+            if matches!(fact, Fact::Triggered { .. }) {
+                live = Some(RunId(uuid::Uuid::now_v7().to_string()));
+            }
+            let run = if fact.is_of_thread() { None } else { live.clone() };
             let mut json = serde_json::to_value(&fact).context("cannot write a fact as JSON")?;
             // Before anything is drawn from it: escaped for Markdown, a secret would not be found any more.
             ctx.redactor.clean_json(&mut json);

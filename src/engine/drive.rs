@@ -131,9 +131,12 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
 }
 
 impl Drive<'_> {
+    /// In the order of their arrival: a resume must not overtake the pause before it. Only stops may.
     async fn take_deliveries(&mut self) -> anyhow::Result<()> {
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
-            if self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now()) {
+            let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
+            let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
+            if waits || (behind && !route::is_stop(&delivery)) {
                 continue;
             }
             match route::read(self.ctx, &self.desk, &delivery).await {

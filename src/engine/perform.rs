@@ -15,6 +15,9 @@ use crate::prompts::{Answer, Ask, Context, Remark, Usage};
 
 const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
 
+/// The newest comments are read, and of each author the permission is looked up; more would cost more than they tell.
+const COMMENTS: usize = 100;
+
 /// Why a question could not be answered.
 enum Unanswered {
     Forge(ForgeError),
@@ -110,7 +113,8 @@ async fn gather(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, run: &Run) -> Resu
     let state = forge.thread(thread).await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let mut comments = vec![];
-    for comment in forge.comments(thread).await? {
+    let all = forge.comments(thread).await?;
+    for comment in all.into_iter().rev().take(COMMENTS).rev() {
         if comment.author.id != bot.id {
             let permission = rights.of(&comment.author).await?;
             comments.push(Remark { author: comment.author, permission, body: comment.body });

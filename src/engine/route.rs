@@ -41,7 +41,22 @@ fn is_outdated(key: &str, record: &Record) -> bool {
     super::sweep::seq_seen(key).is_some_and(|seq| seq != record.seq)
 }
 
+/// Whether a delivery is a stop: it may overtake what has to wait.
+pub(super) fn is_stop(delivery: &Delivery) -> bool {
+    match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
+        Translated::Events(events) => events.iter().any(stops),
+        Translated::NotForUs(_) | Translated::Unreadable { .. } => false,
+    }
+}
+
+/// After this long nobody waits for an answer any more, and later deliveries should not wait behind it.
+const GIVE_UP_MS: i64 = 24 * 3_600_000;
+
 fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Read {
+    if delivery.received_at.plus(GIVE_UP_MS) < ctx.now() {
+        tracing::error!(delivery.id = %delivery.key, "gave up the delivery {} after a day: {error}", delivery.key);
+        return Read::Facts(vec![]);
+    }
     match error {
         ForgeError::NotFound(_) => {
             tracing::warn!(delivery.id = %delivery.key, "dropped the delivery {}: {error}", delivery.key);
@@ -62,7 +77,8 @@ fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Re
     }
 }
 
-/// Several events of one delivery are read one after the other, each in the light of what the ones before it brought.
+/// Several events of one delivery are read one after the other, each in the light of the journal before the delivery.
+/// What two of them mean together (taken off and labelled at once) is left to the next sweep.
 async fn read_events(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<Vec<Fact>, ForgeError> {
     let mut facts = vec![];
     for event in events {
@@ -104,7 +120,7 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
         }
         rules => rules?,
     };
-    let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref() };
+    let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref(), now: ctx.now() };
     Ok(interpret(&desk.record, event, &seen))
 }
 

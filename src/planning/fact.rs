@@ -145,6 +145,28 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// Whether it is about the thread and no run of it. Exhaustive, so that every new fact is thought about.
+    #[must_use]
+    pub fn is_of_thread(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::Noticed { .. } | Self::Replied { .. } => true,
+            Self::Triggered { .. }
+            | Self::CommentArrived { .. }
+            | Self::DescriptionEdited { .. }
+            | Self::Paused { .. }
+            | Self::Resumed { .. }
+            | Self::Cancelled { .. }
+            | Self::Stopped { .. }
+            | Self::AskBegun { .. }
+            | Self::GoalUnderstood { .. }
+            | Self::Decomposed { .. }
+            | Self::Sequenced { .. }
+            | Self::AskFailed { .. }
+            | Self::TimerFired { .. }
+            | Self::Failed { .. } => false,
+        }
+    }
+
     /// The comment that brought this fact about: its text has been taken, and never is again.
     #[must_use]
     pub fn spoken_in(&self) -> Option<CommentId> {
@@ -211,6 +233,8 @@ pub enum Notice {
     RepoFileBroken {
         why: String,
     },
+    /// There have been too many runs on this thread within the last hour.
+    TooManyRuns,
     AlreadyRunning,
     NothingRunning {
         verb: String,

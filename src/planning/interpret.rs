@@ -8,8 +8,8 @@ use super::fact::{Fact, Notice, StopReason, Trigger};
 use super::record::Record;
 use super::run::Run;
 use crate::domain::{
-    Account, AccountKind, Command, Comment, CommentId, Event, EventKind, Permission, Right, Spoken, Thread,
-    Verdict, parse_command,
+    Account, AccountKind, Command, Comment, CommentId, Event, EventKind, Millis, Permission, Right, Spoken,
+    Thread, Verdict, parse_command,
 };
 
 /// What the repository's settings say about starting.
@@ -33,6 +33,10 @@ impl Rules {
     }
 }
 
+/// A program that starts and cancels runs must not be able to spend without end.
+const RUNS_AN_HOUR: usize = 6;
+const HOUR_MS: i64 = 3_600_000;
+
 /// The label that holds a run for as long as it is on.
 const PAUSE_LABEL: &str = "planwright:paused";
 
@@ -45,6 +49,7 @@ pub struct Observation<'a> {
     pub permission: Option<Permission>,
     /// The thread as it stands now; `None` where nothing needs it.
     pub thread: Option<&'a Thread>,
+    pub now: Millis,
 }
 
 /// Whether reading this event needs the live state of the thread: it may start or stop something.
@@ -277,7 +282,9 @@ impl Reading<'_> {
         }
         let by = self.event.actor.clone();
         self.allowed(Right::PLAN, "plan", comment, |_| {
-            if let Some(notice) = self.seen.rules.obstacle() {
+            let too_often = self.record.runs_since(self.seen.now.plus(-HOUR_MS)) >= RUNS_AN_HOUR;
+            let obstacle = self.seen.rules.obstacle().or_else(|| too_often.then_some(Notice::TooManyRuns));
+            if let Some(notice) = obstacle {
                 return vec![Fact::Noticed { by: by.clone(), notice, comment }];
             }
             let permission = self.permission();

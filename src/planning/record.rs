@@ -10,6 +10,7 @@ use crate::prompts::Usage;
 
 /// At most this many answers to comments on one thread within an hour: two bots that answer each other fall silent.
 const REPLIES_AN_HOUR: usize = 10;
+const BEGUN_KEPT: usize = 16;
 const HOUR_MS: i64 = 3_600_000;
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Record {
     pub owed: Vec<Owed>,
     taken: BTreeSet<CommentId>,
     replied_at: VecDeque<Millis>,
+    /// When the newest runs began, oldest first; a few are enough to tell whether there are too many.
+    begun_at: VecDeque<Millis>,
     /// What is said once per thread only, as it was said.
     said: BTreeSet<String>,
 }
@@ -59,6 +62,12 @@ impl Record {
         self.run.as_ref().filter(|run| run.is_live())
     }
 
+    /// How many runs began since then, of the newest few.
+    #[must_use]
+    pub fn runs_since(&self, then: Millis) -> usize {
+        self.begun_at.iter().filter(|at| **at >= then).count()
+    }
+
     /// Whether this comment has already been acted on; redeliveries and the sweep bring the same one again.
     #[must_use]
     pub fn has_taken(&self, comment: CommentId) -> bool {
@@ -68,29 +77,24 @@ impl Record {
     pub fn apply(&mut self, entry: &Entry) {
         self.seq = entry.seq;
         self.taken.extend(entry.fact.spoken_in());
-        match &entry.fact {
-            Fact::Triggered { .. } => self.start(entry),
-            Fact::Refused { .. } | Fact::Noticed { .. } => self.owe(entry),
-            Fact::Replied { key, .. } => self.settle(key, entry.at),
-            Fact::CommentArrived { .. }
-            | Fact::DescriptionEdited { .. }
-            | Fact::Paused { .. }
-            | Fact::Resumed { .. }
-            | Fact::Cancelled { .. }
-            | Fact::Stopped { .. }
-            | Fact::AskBegun { .. }
-            | Fact::GoalUnderstood { .. }
-            | Fact::Decomposed { .. }
-            | Fact::Sequenced { .. }
-            | Fact::AskFailed { .. }
-            | Fact::TimerFired { .. }
-            | Fact::Failed { .. } => self.apply_to_run(entry),
+        if let Fact::Replied { key, .. } = &entry.fact {
+            self.settle(key, entry.at);
+        } else if entry.fact.is_of_thread() {
+            self.owe(entry);
+        } else if matches!(entry.fact, Fact::Triggered { .. }) {
+            self.start(entry);
+        } else {
+            self.apply_to_run(entry);
         }
     }
 
     fn start(&mut self, entry: &Entry) {
         let (Some(id), Fact::Triggered { by, how, event_at, .. }) = (&entry.run, &entry.fact) else { return };
         self.turned_away = false;
+        self.begun_at.push_back(entry.at);
+        if self.begun_at.len() > BEGUN_KEPT {
+            self.begun_at.pop_front();
+        }
         self.run = Some(Run {
             id: id.clone(),
             requester: by.clone(),
@@ -111,7 +115,8 @@ impl Record {
     fn owe(&mut self, entry: &Entry) {
         let key = Key(format!("reply/{}", entry.seq));
         let owed = if let Fact::Noticed { notice, by, .. } = &entry.fact {
-            self.turned_away |= matches!(notice, Notice::PlanningIsOff | Notice::RepoFileBroken { .. });
+            self.turned_away |=
+                matches!(notice, Notice::PlanningIsOff | Notice::RepoFileBroken { .. } | Notice::TooManyRuns);
             Owed::Reply { key, to: by.login.clone(), notice: notice.clone() }
         } else if let Fact::Refused { by, what, needs, comment, .. } = &entry.fact {
             self.turned_away |= comment.is_none() && self.run.as_ref().is_none_or(|run| !run.is_live());
@@ -158,6 +163,7 @@ fn said_once(owed: &Owed) -> Option<String> {
             Notice::UnknownVerb { .. } => Some("unknown verb".to_owned()),
             Notice::HelpAsked
             | Notice::StatusAsked
+            | Notice::TooManyRuns
             | Notice::AlreadyRunning
             | Notice::NothingRunning { .. }
             | Notice::AlreadyPaused

@@ -26,6 +26,9 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::StatusAsked => status_of(record.run.as_ref(), voice),
         Notice::PlanningIsOff => planning_is_off(to),
         Notice::RepoFileBroken { why } => repo_file_broken(to, why),
+        Notice::TooManyRuns => format!(
+            "@{to}, there were many runs on this thread within the hour, so I did not start another. Please try again later."
+        ),
         Notice::AlreadyRunning => already_running(record.run.as_ref(), voice),
         Notice::NothingRunning { verb } => nothing_running(verb, voice),
         Notice::AlreadyPaused => format!("I am paused already; {} goes on.", voice.command("resume")),

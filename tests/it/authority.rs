@@ -75,7 +75,7 @@ fn facts(record: &Record, actor: &Account, permission: Option<Permission>, kind:
         on_mention: true,
         broken_file: None,
     };
-    let seen = Observation { bot: &bot, rules: &rules, permission, thread: Some(&thread) };
+    let seen = Observation { bot: &bot, rules: &rules, permission, thread: Some(&thread), now: Millis(0) };
     let event =
         Event { thread: "local:sample#1".parse().unwrap(), actor: actor.clone(), at: Some(Millis(2)), kind };
     interpret(record, &event, &seen)

@@ -11,6 +11,9 @@ use planwright::planning::{
 use planwright::prompts::Usage;
 use proptest::prelude::*;
 
+/// In the play an hour goes by with every fact, so that nothing happens too often.
+const HOUR_MS: i64 = 3_600_000;
+
 fn bot() -> Account {
     Account::person(1, "planwright")
 }
@@ -306,7 +309,13 @@ impl Play {
         };
         // Account 4 may only read.
         let permission = Some(if by == 4 { Permission::Read } else { Permission::Write });
-        let seen = Observation { bot: &bot, rules: &rules, permission, thread: Some(&thread) };
+        let seen = Observation {
+            bot: &bot,
+            rules: &rules,
+            permission,
+            thread: Some(&thread),
+            now: Millis(self.seq * HOUR_MS),
+        };
         let actor = Account::person(by, "p");
         let event = Event { thread: thread_ref(), actor, at: None, kind };
         let facts = interpret(&self.record, &event, &seen);

@@ -76,6 +76,12 @@ impl Scene {
         self
     }
 
+    /// What the repository says for itself, on its default branch.
+    pub(crate) fn repo_file(&self, yaml: &str) {
+        let project = &self.thread.project;
+        self.world.with(|world| world.set_file(project, ".planwright.yaml", yaml)).unwrap().unwrap();
+    }
+
     /// Confidential threads are taken as well.
     pub(crate) fn with_confidential(mut self) -> Self {
         self.confidential = true;

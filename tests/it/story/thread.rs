@@ -201,23 +201,14 @@ async fn a_card_that_somebody_deleted_comes_back_as_the_one_card() {
 #[tokio::test]
 async fn a_repository_can_switch_planning_off_for_itself_but_not_on() {
     let scene = Scene::on(ForgeKind::Github).await;
-    let project = scene.thread.project.clone();
-    scene
-        .world
-        .with(|world| world.set_file(&project, ".planwright.yaml", "planning: { enabled: false }\n"))
-        .unwrap()
-        .unwrap();
+    scene.repo_file("planning: { enabled: false }\n");
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     assert!(scene.comments()[0].contains("planning is switched off"), "{:?}", scene.comments());
     bot.ends().await;
 
     let scene = Scene::on(ForgeKind::Github).await.settings("");
-    scene
-        .world
-        .with(|world| world.set_file(&project, ".planwright.yaml", "planning: { enabled: true }\n"))
-        .unwrap()
-        .unwrap();
+    scene.repo_file("planning: { enabled: true }\n");
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     assert!(scene.comments()[0].contains("planning is switched off"), "{:?}", scene.comments());
@@ -227,12 +218,7 @@ async fn a_repository_can_switch_planning_off_for_itself_but_not_on() {
 #[tokio::test]
 async fn a_broken_repository_file_stops_the_start_and_says_where() {
     let scene = Scene::on(ForgeKind::Github).await;
-    let project = scene.thread.project.clone();
-    scene
-        .world
-        .with(|world| world.set_file(&project, ".planwright.yaml", "planing: { enabled: true }\n"))
-        .unwrap()
-        .unwrap();
+    scene.repo_file("planing: { enabled: true }\n");
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     let comments = scene.comments();
@@ -260,12 +246,7 @@ async fn edits_are_coalesced() {
 #[tokio::test]
 async fn a_repository_can_choose_its_language() {
     let scene = Scene::on(ForgeKind::Github).await;
-    let project = scene.thread.project.clone();
-    scene
-        .world
-        .with(|world| world.set_file(&project, ".planwright.yaml", "language: Japanese\n"))
-        .unwrap()
-        .unwrap();
+    scene.repo_file("language: Japanese\n");
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     let asked = scene.model.requests();

@@ -226,3 +226,36 @@ async fn many_comments_by_outsiders_are_few_edits_of_the_card() {
     assert!((1..=10).contains(&edits), "{edits} edits");
     bot.ends().await;
 }
+
+/// The pause cannot be read at first; the resume after it waits its turn, so that the run ends up as people left it.
+#[tokio::test]
+async fn a_resume_does_not_overtake_the_pause_before_it() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start_with(|ctx| ctx.patience_ms = 200).await;
+    bot.assigned(MARIA).await;
+    scene.fault(Method::GET, "maria/permission", Fault::Status(502), 4);
+    for words in ["/pause", "/resume"] {
+        let said = scene.said(MARIA, words);
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&said)).await, 202);
+    }
+    scene.until_seen("the resume", |scene| scene.facts().iter().any(|fact| fact == "resumed")).await;
+    bot.quiet().await;
+    let facts = scene.facts();
+    let order: Vec<&String> =
+        facts.iter().filter(|fact| ["paused", "resumed"].contains(&fact.as_str())).collect();
+    assert_eq!(order, ["paused", "resumed"]);
+    bot.ends().await;
+}
+
+#[tokio::test]
+async fn starting_again_and_again_ends_with_a_sentence() {
+    let scene = Scene::on(ForgeKind::Local).await;
+    let bot = scene.start().await;
+    for _ in 0..8 {
+        bot.told(MARIA, "/plan").await;
+        bot.told(MARIA, "/cancel").await;
+    }
+    assert_eq!(scene.cards().len(), 6, "one card per run, and no more runs than that");
+    assert!(scene.comments().iter().any(|body| body.contains("many runs on this thread within the hour")));
+    bot.ends().await;
+}
