@@ -126,7 +126,7 @@ impl Writer<'_> {
     }
 }
 
-/// - `page_size`: several packed bodies fit into 8 KB, so that a batch is fewer writes; about a tenth faster than 4 KB.
+/// - `page_size`: several packed bodies fit into 8 KB, so that a batch is fewer writes than with 4 KB.
 /// - `synchronous = FULL` is what makes a commit reach the disk in WAL mode; the default there does not.
 /// - `wal_autocheckpoint`: the log is moved into the database beside the writer; only when it has grown to 64 MB all
 ///   the same, because there was no pause, the writer does the rest.
