@@ -1,6 +1,6 @@
 //! Purpose: every sentence that people read: the run as a card, and short answers to their comments.
 //!
-//! Comments are pictures of the record, never the state. What a model wrote is put through [`line`] first, so that it
+//! Comments are pictures of the record, never the state. What a model wrote is put through [`line()`] first, so that it
 //! can neither notify people, nor close issues, nor run GitLab's quick actions, nor hide anything.
 
 mod card;
