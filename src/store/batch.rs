@@ -29,7 +29,6 @@ pub(super) struct Inbox {
     deliveries: AtomicU64,
     commits: AtomicU64,
     since_checkpoint: AtomicUsize,
-    last_batch: AtomicUsize,
 }
 
 struct Waiting {
@@ -45,8 +44,6 @@ pub struct InboxStats {
 }
 
 const BATCH_ROWS: usize = 256;
-/// How often a leader lets others run before it goes; some tens of microseconds when nobody comes.
-const GATHER_TURNS: usize = 64;
 const CHECKPOINT_ROWS: usize = 1_000;
 /// A batch of large bodies would hold up the small ones behind it.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
@@ -80,7 +77,6 @@ impl Store {
 
     /// Writes everything that stands in line and answers each; the caller's own answer comes the same way.
     async fn lead(&self, writer: Result<Writer<'_>, StoreError>) {
-        self.shared.inbox.gather().await;
         let batch = self.shared.inbox.take_batch();
         let result = match writer {
             Ok(writer) => self.write_batch(writer, &batch).await,
@@ -166,18 +162,6 @@ impl Inbox {
         answered
     }
 
-    /// Lets company come in when there was company last time. Deliveries come in waves, because the answers to one batch
-    /// bring the next; a leader that runs off with the first of a wave makes all the others wait for a second sync.
-    async fn gather(&self) {
-        let last = self.last_batch.load(Ordering::Relaxed);
-        for _ in 0..GATHER_TURNS {
-            if self.line.lock().unwrap_or_else(PoisonError::into_inner).len() >= last {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
     fn take_batch(&self) -> Vec<Waiting> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = 0;
@@ -188,7 +172,6 @@ impl Inbox {
         let count = line.iter().take(BATCH_ROWS).take_while(fits).count();
         // A single body over the limit is a batch of its own.
         let count = count.max(1).min(line.len());
-        self.last_batch.store(count, Ordering::Relaxed);
         line.drain(..count).collect()
     }
 
@@ -210,7 +193,6 @@ impl Default for Inbox {
             deliveries: AtomicU64::default(),
             commits: AtomicU64::default(),
             since_checkpoint: AtomicUsize::default(),
-            last_batch: AtomicUsize::default(),
         }
     }
 }
