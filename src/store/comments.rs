@@ -58,21 +58,6 @@ impl Store {
         self.while_held(lease, query).await
     }
 
-    /// # Errors
-    /// When the database cannot be written.
-    pub async fn comment_edited(
-        &self,
-        lease: &ThreadLease,
-        key: &str,
-        body_hash: &str,
-    ) -> Result<Held, StoreError> {
-        let query = sqlx::query("UPDATE comments SET body_hash = $3 WHERE thread = $1 AND key = $2")
-            .bind(lease.thread().to_string())
-            .bind(key)
-            .bind(body_hash);
-        self.while_held(lease, query).await
-    }
-
     /// Somebody deleted the comment: the next [`Store::comment_begin`] says that it may or may not be there.
     ///
     /// # Errors

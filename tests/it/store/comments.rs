@@ -15,7 +15,7 @@ async fn a_comment_goes_from_fresh_to_posted_and_is_looked_for_when_gone() {
     assert_eq!(at.store.comment_posted(&lease, "card", CommentId(7), "h1").await.unwrap(), Held::Yes);
     let posted = |body_hash: &str| CommentState::Posted { id: CommentId(7), body_hash: body_hash.to_owned() };
     assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), posted("h1"));
-    assert_eq!(at.store.comment_edited(&lease, "card", "h2").await.unwrap(), Held::Yes);
+    assert_eq!(at.store.comment_posted(&lease, "card", CommentId(7), "h2").await.unwrap(), Held::Yes);
     let at = at.reopen().await;
     let lease = at.store.claim("b", NOW.plus(LEASE_MS), LEASE_MS).await.unwrap().unwrap();
     assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), posted("h2"));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
-use planwright::domain::Millis;
+use planwright::domain::{CommentId, Millis};
 use planwright::store::{Appended, CommentState, Held, Put};
 
 use super::{Fixture, LEASE_MS, NOW, put, thread, turn};
@@ -38,7 +38,7 @@ async fn who_lost_the_lease_can_write_nothing() {
     assert_eq!(at.store.append(&old, turn(&["triggered"])).await.unwrap(), Appended::LeaseLost);
     assert_eq!(at.store.renew(&old, NOW, LEASE_MS).await.unwrap(), Held::Lost);
     assert_eq!(at.store.comment_begin(&old, "card", NOW).await.unwrap(), CommentState::LeaseLost);
-    assert_eq!(at.store.comment_edited(&old, "card", "h").await.unwrap(), Held::Lost);
+    assert_eq!(at.store.comment_posted(&old, "card", CommentId(7), "h").await.unwrap(), Held::Lost);
     at.store.release(old, Some(NOW)).await.unwrap();
     assert!(
         at.store.claim("c", NOW.plus(LEASE_MS), LEASE_MS).await.unwrap().is_none(),
