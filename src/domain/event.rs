@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Account, Millis, ThreadRef};
+use super::{Account, ChangeBranch, Millis, ThreadRef};
 
 /// One thing that somebody did on a thread. `actor` is who acted, which is not always who wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,8 @@ pub enum EventKind {
     CommentDeleted {
         comment_id: CommentId,
     },
-    /// A review of a change request, with its summary and whether it asks for changes.
+    /// A review of a change request, with its summary and whether it asks for changes. GitLab sends the summary as a
+    /// comment of its own; what asks for changes there has an empty body and the id 0.
     Reviewed {
         comment: Comment,
         asks_for_changes: bool,
@@ -87,6 +88,9 @@ pub struct Thread {
     pub assignees: Vec<Account>,
     pub labels: Vec<String>,
     pub web_url: Option<String>,
+    /// The branches of a change request; `None` for everything else.
+    #[serde(default)]
+    pub branch: Option<ChangeBranch>,
 }
 
 /// The faces the bot shows. Never 👍 or ✅: people read those as approval.

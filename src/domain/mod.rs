@@ -3,12 +3,14 @@
 //! Bytes from a forge become these types once, at the door; everything behind it speaks only them.
 
 mod account;
+mod change;
 mod command;
 mod event;
 mod permission;
 mod thread;
 
 pub use account::{Account, AccountId, AccountKind};
+pub use change::{ChangeBranch, ChangeRequest, NewChangeRequest, Readiness, Repository};
 pub use command::{Command, Spoken, VERBS, Verb, parse_command};
 pub use event::{Comment, CommentId, Event, EventKind, Reaction, Thread};
 pub use permission::{Permission, Right, Verdict};

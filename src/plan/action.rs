@@ -54,6 +54,9 @@ pub struct ActionSpec {
     pub content: Option<String>,
     /// Program and arguments, for `run`.
     pub command: Vec<String>,
+    /// What a tool is called with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,4 +69,7 @@ pub struct Action {
     pub expected_outcome: String,
     pub fallback_strategy: String,
     pub spec: ActionSpec,
+    /// Its failure does not fail its step.
+    #[serde(default)]
+    pub optional: bool,
 }

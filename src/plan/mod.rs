@@ -3,7 +3,9 @@
 mod action;
 mod goal;
 mod step;
+mod turn;
 
 pub use action::{Action, ActionId, ActionKind, ActionSpec};
 pub use goal::Goal;
 pub use step::{Complexity, PlanProblem, Step, StepId, check_steps};
+pub use turn::{Call, Feedback, FeedbackKind, Reflection, ReflectionStatus};
