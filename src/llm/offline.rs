@@ -4,8 +4,11 @@
 //! action for a worker, and a goal without criteria says that choices are open.
 
 use super::outline::{Content, File, Piece, Section, outline, paths_in};
-use crate::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
-use crate::prompts::{Answer, Ask, Context, plain_text, visible_text};
+use crate::plan::{
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Feedback, FeedbackKind, Goal, Reflection,
+    ReflectionStatus, Step, StepId,
+};
+use crate::prompts::{Answer, Ask, Context, Task, plain_text, visible_text};
 
 const MAX_STEPS: usize = 100;
 const MAX_ITEMS: usize = 50;
@@ -16,6 +19,43 @@ pub(super) fn answer(ask: &Ask) -> Answer {
         Ask::GoalUnderstanding { context } => Answer::Goal(goal(context)),
         Ask::TaskDecomposition { context, .. } => steps(context),
         Ask::ActionSequence { context, steps, .. } => Answer::Actions(actions(context, steps)),
+        Ask::WorkerTurn { task, .. } => Answer::Turn(turn(task)),
+        Ask::Reflection { done, action_id, .. } => Answer::Reflection(reflection(done, action_id)),
+    }
+}
+
+/// Rules can look at a file that is named and say that it is there. Everything else is beyond them, and they say so.
+fn turn(task: &Task) -> Call {
+    let finish =
+        |kind, summary: String| Call::Finish { feedback: Feedback { kind, summary, details: vec![] } };
+    if task.action.action_type != ActionKind::Analyze {
+        let summary =
+            "This needs a language model: I work by rules and write only what the thread spells out";
+        return finish(FeedbackKind::Difficulty, summary.to_owned());
+    }
+    match (&task.action.spec.path, task.turns.last()) {
+        (Some(path), None) => Call::ReadFile { path: path.clone() },
+        (Some(path), Some((_, seen))) => {
+            finish(FeedbackKind::Exploration, format!("Looked at `{path}`: {} lines", seen.lines().count()))
+        }
+        (None, None) => Call::ListFiles { path: None },
+        (None, Some((_, seen))) => finish(
+            FeedbackKind::Exploration,
+            format!("Looked at the repository: {} entries", seen.lines().count()),
+        ),
+    }
+}
+
+fn reflection(done: &[String], action_id: &str) -> Reflection {
+    let last = done.last().map(String::as_str).unwrap_or_default();
+    let status = if last.contains("failed") { ReflectionStatus::Failure } else { ReflectionStatus::Success };
+    Reflection {
+        action_id: action_id.to_owned(),
+        status,
+        evaluation: format!("By rules, without a language model: {}", one_line(last)),
+        alignment_with_plan: "as planned".to_owned(),
+        issues_identified: vec![],
+        plan_revision_needed: false,
     }
 }
 
@@ -258,15 +298,16 @@ fn actions(context: &Context, steps: &[Step]) -> Vec<Action> {
         if files.is_empty() {
             actions.extend(open_actions(step));
         } else {
-            actions.extend(files.into_iter().map(|file| write_file(step, file)));
+            actions.extend(files.into_iter().map(|file| write_file(context, step, file)));
         }
     }
     (1..).zip(actions).map(|(n, action)| Action { id: ActionId(format!("a{n}")), ..action }).collect()
 }
 
-fn write_file(step: &Step, file: File) -> Action {
+fn write_file(context: &Context, step: &Step, file: File) -> Action {
     let text = step.description.to_lowercase();
-    let is_new = ["create", "add ", "new file", "作成", "追加"].iter().any(|word| text.contains(word));
+    let says_new = ["create", "add ", "new file", "作成", "追加"].iter().any(|word| text.contains(word));
+    let is_new = if context.tree.is_empty() { says_new } else { !context.tree.contains(&file.path) };
     Action {
         id: ActionId(String::new()),
         task_id: step.id.clone(),
@@ -275,7 +316,8 @@ fn write_file(step: &Step, file: File) -> Action {
         purpose: step.description.clone(),
         expected_outcome: format!("`{}` has the content that the thread gives", file.path),
         fallback_strategy: "Ask in the thread".to_owned(),
-        spec: ActionSpec { path: Some(file.path), content: Some(file.content), command: vec![] },
+        spec: ActionSpec { path: Some(file.path), content: Some(file.content), ..ActionSpec::default() },
+        optional: false,
     }
 }
 
@@ -293,6 +335,7 @@ fn open_actions(step: &Step) -> Vec<Action> {
         expected_outcome: "It is known what has to change".to_owned(),
         fallback_strategy: "Report the difficulty in the thread".to_owned(),
         spec: ActionSpec { path, ..ActionSpec::default() },
+        optional: false,
     };
     paths.into_iter().map(open).collect()
 }

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::run::{Hold, Phase, Retry, Run};
+use super::cursor::{Next, is_reflection_due, next};
+use super::fact::Fact;
+use super::run::{Hold, Retry, Run};
+use crate::actions::Risk;
 use crate::domain::Millis;
+use crate::plan::{ActionId, Call};
 
 /// Names one effect of one run. Derived from the run alone, so that after a crash the same effect has the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,21 +24,45 @@ impl std::fmt::Display for Key {
 
 pub type InFlight = BTreeSet<Key>;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Ask {
         key: Key,
         question: Question,
+    },
+    /// Look at the repository: is the plan possible, and what would it change?
+    Preflight {
+        key: Key,
+    },
+    /// Look once more whether this action may run now, and begin it.
+    Begin {
+        key: Key,
+        action: ActionId,
+    },
+    /// Carry out an action that is specified to the letter.
+    Act {
+        key: Key,
+        action: ActionId,
+    },
+    /// Do what a worker asked for, if it is within what was approved.
+    Use {
+        key: Key,
+        action: ActionId,
+        call: Call,
+    },
+    /// Push the branch and open the change request.
+    Deliver {
+        key: Key,
     },
     /// Nothing to do before this time.
     Wait {
         key: Key,
         until: Millis,
     },
-    /// The question has failed too often: the run ends with this reason.
-    GiveUp {
+    /// What follows from what is known already; it only has to be written down.
+    Note {
         key: Key,
-        reason: String,
+        facts: Vec<Fact>,
     },
 }
 
@@ -43,24 +71,52 @@ pub enum Question {
     Understand,
     Decompose,
     Sequence,
+    /// The next turn of the worker on the current action.
+    Work,
+    Reflect,
 }
 
 /// The numbers that the core decides by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// How long to wait before asking again after the first, second … passing failure. As many as there are entries;
+    /// How long to wait before trying again after the first, second … passing failure. As many as there are entries;
     /// one failure more ends the run.
     pub retry_after_ms: Vec<i64>,
+    /// Up to this risk nobody is asked; `high` always needs a person, whatever stands here.
+    pub auto: Option<Risk>,
+    /// How many people have to approve a high risk.
+    pub approvals: u32,
+    /// Whoever asked for the run cannot approve its high risks.
+    pub not_requester: bool,
+    /// How often a plan that is not possible is asked for anew.
+    pub regenerations: u32,
+    pub reflection_interval: u32,
+    pub max_reflections: u32,
+    /// How many turns a worker has for one action, and how often it may ask for what is out of bounds.
+    pub max_turns: usize,
+    pub max_refused: u32,
+    pub delivers: bool,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { retry_after_ms: vec![30_000, 120_000, 600_000] }
+        Self {
+            retry_after_ms: vec![30_000, 120_000, 600_000],
+            auto: Some(Risk::Low),
+            approvals: 1,
+            not_requester: false,
+            regenerations: 3,
+            reflection_interval: 5,
+            max_reflections: 3,
+            max_turns: 12,
+            max_refused: 4,
+            delivers: true,
+        }
     }
 }
 
 impl Policy {
-    /// When a question that failed for the nth time (from 1) may be asked again, if at all.
+    /// When something that failed for the nth time (from 1) may be tried again, if at all.
     #[must_use]
     pub fn retry_at(&self, failures: u32, failed_at: Millis) -> Option<Millis> {
         let nth = usize::try_from(failures.checked_sub(1)?).ok()?;
@@ -75,41 +131,72 @@ pub fn next_effects(run: &Run, in_flight: &InFlight, policy: &Policy) -> Vec<Eff
         return vec![];
     }
     let effect = match run.hold() {
-        Some(Hold::Paused(_) | Hold::Approval { .. }) => None,
-        Some(Hold::Retry(retry)) => Some(ask_again(run, retry, policy)),
-        None => question(run.phase()).map(|question| Effect::Ask { key: run.ask_key(), question }),
+        Some(Hold::Retry(retry)) => Some(try_again(run, retry, policy)),
+        Some(Hold::Paused(_) | Hold::Approval(_) | Hold::Unclear(_)) => None,
+        // What costs nothing more is still done: an end has to be written down.
+        Some(Hold::Budget(_)) => Some(effect(run, policy)).filter(|effect| !effect.costs()),
+        None => Some(effect(run, policy)),
     };
     effect.into_iter().filter(|effect| !in_flight.contains(effect.key())).collect()
 }
 
-fn ask_again(run: &Run, retry: &Retry, policy: &Policy) -> Effect {
+fn effect(run: &Run, policy: &Policy) -> Effect {
+    let key = run.key();
+    match next(run, policy) {
+        Next::Ask(question) => Effect::Ask { key, question },
+        Next::Preflight => Effect::Preflight { key },
+        Next::Begin(action) => Effect::Begin { key, action: action.id.clone() },
+        Next::Act(action) => Effect::Act { key, action: action.id.clone() },
+        Next::Use(action, call) => Effect::Use { key, action: action.id.clone(), call: call.clone() },
+        Next::Deliver => Effect::Deliver { key },
+        Next::Note(facts) => Effect::Note { key, facts },
+    }
+}
+
+fn try_again(run: &Run, retry: &Retry, policy: &Policy) -> Effect {
     let key = retry.key.clone();
     match policy.retry_at(run.failed_asks, retry.failed_at) {
         Some(until) => Effect::Wait { key, until },
-        None => Effect::GiveUp { key, reason: retry.reason.clone() },
+        // Looking back is worth something, but no reason to stop.
+        None if is_reflection_due(run, policy) && run.broken.is_none() => {
+            let skipped = Fact::Reflected { key: run.key(), reflection: None, usage: None };
+            Effect::Note { key, facts: vec![skipped] }
+        }
+        None => Effect::Note { key, facts: super::plan_tool::give_up(run, &retry.reason) },
     }
 }
 
 impl Effect {
+    /// Whether it uses up what a budget limits. An action that has begun is ended.
+    fn costs(&self) -> bool {
+        match self {
+            Self::Ask { .. } | Self::Begin { .. } => true,
+            Self::Preflight { .. }
+            | Self::Act { .. }
+            | Self::Use { .. }
+            | Self::Deliver { .. }
+            | Self::Wait { .. }
+            | Self::Note { .. } => false,
+        }
+    }
+
     #[must_use]
     pub fn key(&self) -> &Key {
         match self {
-            Self::Ask { key, .. } | Self::Wait { key, .. } | Self::GiveUp { key, .. } => key,
+            Self::Ask { key, .. }
+            | Self::Preflight { key }
+            | Self::Begin { key, .. }
+            | Self::Act { key, .. }
+            | Self::Use { key, .. }
+            | Self::Deliver { key }
+            | Self::Wait { key, .. }
+            | Self::Note { key, .. } => key,
         }
     }
 }
 
-fn question(phase: Phase) -> Option<Question> {
-    match phase {
-        Phase::Understand => Some(Question::Understand),
-        Phase::Decompose => Some(Question::Decompose),
-        Phase::Sequence => Some(Question::Sequence),
-        Phase::Approve => None,
-    }
-}
-
-/// Whether an effect that is under way should go on. A pause lets a model call finish; an end drops it.
+/// Whether an effect that is under way should go on. A pause lets it finish; an end drops it.
 #[must_use]
 pub fn keeps(run: &Run, key: &Key) -> bool {
-    run.is_live() && run.ask_key() == *key
+    run.is_live() && run.key() == *key
 }

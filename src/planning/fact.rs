@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::{Limits, Resource};
 use super::effect::Key;
+use super::proposal::{Actor, Counts, Named, Place, Wanted};
 use super::run::RunId;
-use crate::domain::{Account, Command, CommentId, Millis, Permission};
-use crate::plan::{Action, Goal, Step};
+use super::work::{Evidence, Outcome};
+use crate::actions::{Ground, Issue, Spec};
+use crate::domain::{Account, Command, CommentId, Millis, Permission, ThreadRef};
+use crate::plan::{Action, ActionId, Call, Goal, Reflection, Step, StepId};
 use crate::prompts::Usage;
 
 /// One line of a thread's journal: a fact, when it was recorded, and the run it belongs to.
@@ -61,6 +65,9 @@ pub enum Fact {
         /// The forge's time of the event, to tell a late copy of it from a new wish.
         event_at: Option<Millis>,
         comment: Option<CommentId>,
+        /// What the run may use, as the settings said when it began.
+        #[serde(default)]
+        budget: Limits,
     },
     /// Somebody asked for something without the right to it.
     Refused {
@@ -117,6 +124,9 @@ pub enum Fact {
         key: Key,
         goal: Goal,
         usage: Usage,
+        /// Characters that people cannot see, taken out of what the model was shown.
+        #[serde(default)]
+        hidden: u64,
     },
     Decomposed {
         key: Key,
@@ -127,8 +137,163 @@ pub enum Fact {
     Sequenced {
         key: Key,
         actions: Vec<Action>,
-        digest: String,
         usage: Usage,
+    },
+    PlanProposed {
+        actor: Actor,
+        reason: String,
+        version: u32,
+        title: String,
+        rationale: String,
+        sources: Vec<CommentId>,
+        tags: Vec<String>,
+        counts: Counts,
+    },
+    /// The actions were examined: on which ground, what they would do, and what is wrong with them. Later ones replace
+    /// only the specs that they name.
+    SpecsSet {
+        key: Key,
+        actor: Actor,
+        reason: String,
+        ground: Ground,
+        place: Place,
+        specs: Vec<Spec>,
+        issues: Vec<Issue>,
+        /// What is no longer as it was when an approval was given.
+        changed: Vec<String>,
+        counts: Counts,
+    },
+    ApprovalRequested {
+        actor: Actor,
+        reason: String,
+        request: u32,
+        wanted: Vec<Wanted>,
+        not_requester: bool,
+        digest: String,
+        changed: Vec<String>,
+        risk_score: f64,
+        counts: Counts,
+    },
+    /// The preview of a request is on the thread; from here on it can be answered.
+    PreviewPosted {
+        request: u32,
+        comment: CommentId,
+    },
+    /// Somebody ticked boxes in the preview; they count only if that person may approve.
+    BoxesTicked {
+        by: Account,
+        permission: Permission,
+        request: u32,
+        boxes: Vec<ActionId>,
+        counted: bool,
+    },
+    /// Somebody changed the words of a preview: it is void, and put up anew.
+    PreviewTampered {
+        by: Account,
+        request: u32,
+    },
+    Approved {
+        actor: Actor,
+        /// `None`: the policy lets these through.
+        by: Option<Account>,
+        reason: String,
+        request: Option<u32>,
+        actions: Vec<Named>,
+        left_out: Vec<LeftOut>,
+        note: String,
+        comment: Option<CommentId>,
+        counts: Counts,
+    },
+    Rejected {
+        actor: Actor,
+        by: Account,
+        reason: String,
+        request: u32,
+        comment: Option<CommentId>,
+        counts: Counts,
+    },
+    StepSkipped {
+        by: Account,
+        step: StepId,
+        comment: Option<CommentId>,
+    },
+    BudgetRaised {
+        by: Account,
+        resource: Resource,
+        amount: u64,
+        comment: Option<CommentId>,
+    },
+    /// An action is about to be carried out, exactly as its digest names it.
+    ActionBegun {
+        key: Key,
+        action: ActionId,
+        digest: String,
+    },
+    ActionEnded {
+        key: Key,
+        action: ActionId,
+        outcome: Outcome,
+        evidence: Evidence,
+        expected: String,
+        actual: String,
+    },
+    /// It had begun when the server died, and nobody knows whether it happened.
+    ActionInterrupted {
+        key: Key,
+        action: ActionId,
+    },
+    /// A worker's turn in an open action: what it wants to do next.
+    Worked {
+        key: Key,
+        action: ActionId,
+        call: Call,
+        usage: Usage,
+    },
+    /// What came of it. Refused: it was outside of what is approved.
+    Used {
+        key: Key,
+        action: ActionId,
+        tool: String,
+        result: String,
+        refused: bool,
+    },
+    Reflected {
+        key: Key,
+        /// `None`: the model had nothing usable to say.
+        reflection: Option<Reflection>,
+        usage: Option<Usage>,
+    },
+    Executed {
+        actor: Actor,
+        reason: String,
+        succeeded: u32,
+        failed: u32,
+        left_out: u32,
+        counts: Counts,
+    },
+    Delivered {
+        key: Key,
+        branch: String,
+        commit: Option<String>,
+        change: Option<ThreadRef>,
+        url: Option<String>,
+    },
+    Completed {
+        actor: Actor,
+        reason: String,
+        counts: Counts,
+    },
+    /// A plan that was proposed will not be carried out, or not to its end.
+    Aborted {
+        actor: Actor,
+        reason: String,
+        counts: Counts,
+    },
+    /// Something else than a question could not be done: looking at the repository, the forge, delivering.
+    EffectFailed {
+        key: Key,
+        problem: AskProblem,
+        reason: String,
     },
     AskFailed {
         key: Key,
@@ -161,6 +326,27 @@ impl Fact {
             | Self::GoalUnderstood { .. }
             | Self::Decomposed { .. }
             | Self::Sequenced { .. }
+            | Self::PlanProposed { .. }
+            | Self::SpecsSet { .. }
+            | Self::ApprovalRequested { .. }
+            | Self::PreviewPosted { .. }
+            | Self::BoxesTicked { .. }
+            | Self::PreviewTampered { .. }
+            | Self::Approved { .. }
+            | Self::Rejected { .. }
+            | Self::StepSkipped { .. }
+            | Self::BudgetRaised { .. }
+            | Self::ActionBegun { .. }
+            | Self::ActionEnded { .. }
+            | Self::ActionInterrupted { .. }
+            | Self::Worked { .. }
+            | Self::Used { .. }
+            | Self::Reflected { .. }
+            | Self::Executed { .. }
+            | Self::Delivered { .. }
+            | Self::Completed { .. }
+            | Self::Aborted { .. }
+            | Self::EffectFailed { .. }
             | Self::AskFailed { .. }
             | Self::TimerFired { .. }
             | Self::Failed { .. } => false,
@@ -176,7 +362,11 @@ impl Fact {
             | Self::Noticed { comment, .. }
             | Self::Paused { comment, .. }
             | Self::Resumed { comment, .. }
-            | Self::Cancelled { comment, .. } => *comment,
+            | Self::Cancelled { comment, .. }
+            | Self::Approved { comment, .. }
+            | Self::Rejected { comment, .. }
+            | Self::StepSkipped { comment, .. }
+            | Self::BudgetRaised { comment, .. } => *comment,
             Self::CommentArrived { comment, .. } => Some(*comment),
             Self::Replied { .. }
             | Self::DescriptionEdited { .. }
@@ -185,6 +375,23 @@ impl Fact {
             | Self::GoalUnderstood { .. }
             | Self::Decomposed { .. }
             | Self::Sequenced { .. }
+            | Self::PlanProposed { .. }
+            | Self::SpecsSet { .. }
+            | Self::ApprovalRequested { .. }
+            | Self::PreviewPosted { .. }
+            | Self::BoxesTicked { .. }
+            | Self::PreviewTampered { .. }
+            | Self::ActionBegun { .. }
+            | Self::ActionEnded { .. }
+            | Self::ActionInterrupted { .. }
+            | Self::Worked { .. }
+            | Self::Used { .. }
+            | Self::Reflected { .. }
+            | Self::Executed { .. }
+            | Self::Delivered { .. }
+            | Self::Completed { .. }
+            | Self::Aborted { .. }
+            | Self::EffectFailed { .. }
             | Self::AskFailed { .. }
             | Self::TimerFired { .. }
             | Self::Failed { .. } => None,
@@ -198,6 +405,17 @@ pub enum Trigger {
     Assigned,
     Labelled,
     Mentioned,
+    /// `/retry`: the unfinished part of the run before.
+    Retried,
+    /// A reviewer asked for changes on a change request of ours.
+    ChangesRequested,
+}
+
+/// An action that will not run although its plan does, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub id: ActionId,
+    pub why: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -241,6 +459,27 @@ pub enum Notice {
     },
     AlreadyPaused,
     NotPaused,
+    /// An approval, a rejection or a raise with nothing that it could answer.
+    NothingToAnswer {
+        verb: String,
+    },
+    /// An approval that was not understood, or names what was not put up; nothing of it counts.
+    BadApproval {
+        why: String,
+    },
+    /// An approval that counts in part: what stays out, and why.
+    LeftOutOfApproval {
+        left_out: Vec<LeftOut>,
+    },
+    /// A step that is unknown, at work or done cannot be skipped.
+    CannotSkip {
+        step: String,
+        why: String,
+    },
+    BadBudget {
+        words: String,
+    },
+    NothingToRetry,
     /// A verb that this version knows, but cannot carry out.
     NotYet {
         command: Command,

@@ -4,13 +4,17 @@
 //! event: a trigger counts only while it still stands, a stop only while it is still true. When the forge cannot be
 //! read, stops count and triggers wait for another try (the engine retries the delivery).
 
+use super::budget::Limits;
 use super::fact::{Fact, Notice, StopReason, Trigger};
+use super::plan_tool;
+use super::proposal::Actor;
 use super::record::Record;
 use super::run::Run;
 use crate::domain::{
-    Account, AccountKind, Command, Comment, CommentId, Event, EventKind, Millis, Permission, Right, Spoken,
-    Thread, Verdict, parse_command,
+    Account, AccountId, AccountKind, Command, Comment, CommentId, Event, EventKind, Millis, Permission,
+    Right, Spoken, Thread, Verdict, parse_command,
 };
+use crate::plan::ActionId;
 
 /// What the repository's settings say about starting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,8 @@ pub struct Rules {
     pub on_assign: bool,
     pub on_label: Option<String>,
     pub on_mention: bool,
+    /// What a run may use that starts now.
+    pub budget: Limits,
     /// Why the repository's own settings file cannot be understood, if so.
     pub broken_file: Option<String>,
 }
@@ -49,7 +55,19 @@ pub struct Observation<'a> {
     pub permission: Option<Permission>,
     /// The thread as it stands now; `None` where nothing needs it.
     pub thread: Option<&'a Thread>,
+    /// The preview that was edited, if it is one.
+    pub preview: Option<PreviewSeen>,
     pub now: Millis,
+}
+
+/// A preview of ours after somebody edited it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreviewSeen {
+    pub request: u32,
+    /// The actions whose boxes are ticked now.
+    pub boxes: Vec<ActionId>,
+    /// Whether nothing but boxes differs from what we wrote.
+    pub intact: bool,
 }
 
 /// Whether reading this event needs the live state of the thread: it may start or stop something.
@@ -63,14 +81,17 @@ pub fn needs_thread(record: &Record, event: &Event, bot: &Account) -> bool {
         EventKind::Labelled { .. } => true,
         EventKind::Closed | EventKind::Unlabelled { .. } => running,
         EventKind::CommentCreated { comment } => {
-            matches!(parse_command(&comment.body, &bot.login), Spoken::Command(Command::Plan))
+            matches!(
+                parse_command(&comment.body, &bot.login),
+                Spoken::Command(Command::Plan | Command::Retry)
+            )
         }
+        EventKind::Reviewed { asks_for_changes, .. } => *asks_for_changes && !running,
         EventKind::DescriptionEdited
         | EventKind::Reopened
         | EventKind::ReviewRequested { .. }
         | EventKind::CommentEdited { .. }
         | EventKind::CommentDeleted { .. }
-        | EventKind::Reviewed { .. }
         | EventKind::ReviewCommented { .. } => false,
     }
 }
@@ -89,16 +110,40 @@ pub fn needs_permission(record: &Record, event: &Event, bot: &Account) -> bool {
         EventKind::CommentCreated { comment } => {
             running || matches!(parse_command(&comment.body, &bot.login), Spoken::Command(_))
         }
-        EventKind::DescriptionEdited | EventKind::Reviewed { .. } | EventKind::ReviewCommented { .. } => {
-            running
-        }
+        EventKind::Reviewed { asks_for_changes, .. } => running || *asks_for_changes,
+        EventKind::DescriptionEdited | EventKind::ReviewCommented { .. } => running,
+        EventKind::CommentEdited { comment } => record.preview_request(comment.id).is_some(),
+        EventKind::CommentDeleted { comment_id } => record.preview_request(*comment_id).is_some(),
         EventKind::Closed
         | EventKind::Reopened
         | EventKind::Unassigned { .. }
-        | EventKind::ReviewRequested { .. }
-        | EventKind::CommentEdited { .. }
-        | EventKind::CommentDeleted { .. } => false,
+        | EventKind::ReviewRequested { .. } => false,
     }
+}
+
+/// What the thread itself says to a run, whether or not a webhook came: it may have to stop or to pause.
+#[must_use]
+pub fn signals(run: &Run, thread: &Thread, rules: &Rules, bot: &Account) -> Vec<Fact> {
+    let nobody = Account { id: AccountId(0), login: "ghost".to_owned(), kind: AccountKind::Ghost };
+    let lost = match run.how {
+        _ if !thread.open => Some(StopReason::Closed),
+        Trigger::Assigned if !has(&thread.assignees, bot) => Some(StopReason::Unassigned),
+        Trigger::Labelled => {
+            let label = rules.on_label.as_ref().filter(|label| !thread.labels.contains(label));
+            label.map(|_| StopReason::Unlabelled)
+        }
+        Trigger::Assigned | Trigger::Mentioned | Trigger::Retried | Trigger::ChangesRequested => None,
+    };
+    if let Some(why) = lost {
+        return stop(run, nobody, why);
+    }
+    let on_hold = thread.labels.iter().any(|label| label == PAUSE_LABEL);
+    if on_hold && run.pause.is_none() { vec![Fact::Paused { by: nobody, comment: None }] } else { vec![] }
+}
+
+fn stop(run: &Run, by: Account, why: StopReason) -> Vec<Fact> {
+    let reason = format!("{why:?}").to_lowercase();
+    plan_tool::abort(run, Actor::User, reason).into_iter().chain([Fact::Stopped { by, why }]).collect()
 }
 
 #[must_use]
@@ -116,15 +161,16 @@ pub fn interpret(record: &Record, event: &Event, seen: &Observation<'_>) -> Vec<
         EventKind::Unlabelled { label } => reading.unlabelled(label),
         EventKind::Closed => reading.closed(),
         EventKind::CommentCreated { comment } => reading.comment(comment),
+        EventKind::Reviewed { comment, asks_for_changes: true } => reading.changes_requested(comment),
         EventKind::Reviewed { comment, .. } | EventKind::ReviewCommented { comment } => {
             reading.prose(comment)
         }
         EventKind::DescriptionEdited => reading.description_edited(),
-        // An edited comment is no command: what people reacted to must stay what was said.
-        EventKind::CommentEdited { .. }
-        | EventKind::CommentDeleted { .. }
-        | EventKind::Reopened
-        | EventKind::ReviewRequested { .. } => vec![],
+        // An edited comment is no command: what people reacted to must stay what was said. Boxes in a preview of ours
+        // are another matter.
+        EventKind::CommentEdited { .. } => reading.preview_edited(),
+        EventKind::CommentDeleted { comment_id } => reading.preview_deleted(*comment_id),
+        EventKind::Reopened | EventKind::ReviewRequested { .. } => vec![],
     }
 }
 
@@ -132,10 +178,10 @@ fn has(accounts: &[Account], one: &Account) -> bool {
     accounts.iter().any(|account| account.id == one.id)
 }
 
-struct Reading<'a> {
-    record: &'a Record,
-    event: &'a Event,
-    seen: &'a Observation<'a>,
+pub(super) struct Reading<'a> {
+    pub(super) record: &'a Record,
+    pub(super) event: &'a Event,
+    pub(super) seen: &'a Observation<'a>,
 }
 
 impl Reading<'_> {
@@ -179,7 +225,7 @@ impl Reading<'_> {
             && self.seen.thread.is_none_or(|thread| !has(&thread.assignees, self.seen.bot));
         self.with_run(|run| {
             if gone && run.how == Trigger::Assigned {
-                vec![self.stopped(StopReason::Unassigned)]
+                self.stopped(run, StopReason::Unassigned)
             } else {
                 vec![]
             }
@@ -195,7 +241,7 @@ impl Reading<'_> {
                 return self.allowed(Right::STEER, "resume", None, |_| vec![self.resumed(None)]);
             }
             let lost = run.how == Trigger::Labelled && self.starts(label);
-            if lost { vec![self.stopped(StopReason::Unlabelled)] } else { vec![] }
+            if lost { self.stopped(run, StopReason::Unlabelled) } else { vec![] }
         })
     }
 
@@ -203,7 +249,7 @@ impl Reading<'_> {
         if self.seen.thread.is_some_and(|thread| thread.open) {
             return vec![];
         }
-        self.with_run(|_| vec![self.stopped(StopReason::Closed)])
+        self.with_run(|run| self.stopped(run, StopReason::Closed))
     }
 
     fn description_edited(&self) -> Vec<Fact> {
@@ -223,7 +269,7 @@ impl Reading<'_> {
         }
     }
 
-    fn prose(&self, comment: &Comment) -> Vec<Fact> {
+    pub(super) fn prose(&self, comment: &Comment) -> Vec<Fact> {
         if self.record.has_taken(comment.id) {
             return vec![];
         }
@@ -233,41 +279,20 @@ impl Reading<'_> {
         })
     }
 
-    fn command(&self, command: &Command, comment: CommentId) -> Vec<Fact> {
-        let verb = command.verb();
-        self.allowed(Right::of(command), verb, Some(comment), |by| {
-            let notice = |notice| vec![Fact::Noticed { by: by.clone(), notice, comment: Some(comment) }];
-            match (command, self.record.live_run()) {
-                (Command::Help, _) => notice(Notice::HelpAsked),
-                (Command::Status, _) => notice(Notice::StatusAsked),
-                (Command::Unknown { word }, _) => notice(Notice::UnknownVerb { word: word.clone() }),
-                (Command::Plan, None) => self.mentioned(comment),
-                (Command::Plan, Some(_)) => notice(Notice::AlreadyRunning),
-                (_, None) => notice(Notice::NothingRunning { verb: verb.to_owned() }),
-                (Command::Pause, Some(Run { pause: Some(_), .. })) => notice(Notice::AlreadyPaused),
-                (Command::Pause, Some(_)) => vec![self.paused(Some(comment))],
-                (Command::Resume, Some(Run { pause: None, .. })) => notice(Notice::NotPaused),
-                (Command::Resume, Some(_)) => vec![self.resumed(Some(comment))],
-                (Command::Cancel, Some(_)) => {
-                    vec![Fact::Cancelled { by: by.clone(), comment: Some(comment) }]
-                }
-                (
-                    Command::SkipQuestion { .. }
-                    | Command::SkipStep { .. }
-                    | Command::Choose { .. }
-                    | Command::Approve { .. }
-                    | Command::Reject { .. }
-                    | Command::Replan { .. }
-                    | Command::Retry
-                    | Command::Budget { .. }
-                    | Command::Resolve { .. },
-                    Some(_),
-                ) => notice(Notice::NotYet { command: command.clone() }),
-            }
-        })
+    /// A formal wish for changes on a change request of ours goes on with the same branch.
+    fn changes_requested(&self, comment: &Comment) -> Vec<Fact> {
+        let ours = self.seen.thread.is_some_and(|thread| {
+            thread.is_change_request && thread.open && thread.author.id == self.seen.bot.id
+        });
+        // GitLab tells the wish without words, which come as comments of their own.
+        let id = (comment.id != CommentId(0)).then_some(comment.id);
+        if self.record.live_run().is_some() || !ours || id.is_some_and(|id| self.record.has_taken(id)) {
+            return if id.is_some() { self.prose(comment) } else { vec![] };
+        }
+        self.trigger(Trigger::ChangesRequested, id)
     }
 
-    fn mentioned(&self, comment: CommentId) -> Vec<Fact> {
+    pub(super) fn mentioned(&self, comment: CommentId) -> Vec<Fact> {
         let open = self.seen.thread.is_some_and(|thread| thread.open);
         if self.seen.rules.on_mention && open {
             self.trigger(Trigger::Mentioned, Some(comment))
@@ -276,20 +301,29 @@ impl Reading<'_> {
         }
     }
 
-    fn trigger(&self, how: Trigger, comment: Option<CommentId>) -> Vec<Fact> {
+    pub(super) fn trigger(&self, how: Trigger, comment: Option<CommentId>) -> Vec<Fact> {
         if self.record.live_run().is_some() || self.is_late_copy() {
             return vec![];
         }
         let by = self.event.actor.clone();
-        self.allowed(Right::PLAN, "plan", comment, |_| {
+        let (right, what) = match how {
+            Trigger::Retried => (Right::of(&Command::Retry), "retry"),
+            // Whose review counts is whose words would.
+            Trigger::ChangesRequested => {
+                (Right::of(&Command::Replan { why: String::new() }), "ask for changes")
+            }
+            Trigger::Assigned | Trigger::Labelled | Trigger::Mentioned => (Right::PLAN, "plan"),
+        };
+        self.allowed(right, what, comment, |_| {
             let too_often = self.record.runs_since(self.seen.now.plus(-HOUR_MS)) >= RUNS_AN_HOUR;
             let obstacle = self.seen.rules.obstacle().or_else(|| too_often.then_some(Notice::TooManyRuns));
             if let Some(notice) = obstacle {
                 return vec![Fact::Noticed { by: by.clone(), notice, comment }];
             }
             let permission = self.permission();
+            let budget = self.seen.rules.budget.clone();
             let triggered =
-                Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment };
+                Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment, budget };
             if self.is_on_hold() { vec![triggered, self.paused(None)] } else { vec![triggered] }
         })
     }
@@ -308,7 +342,7 @@ impl Reading<'_> {
 
     /// Goes on if the actor has the right; otherwise the refusal is the fact. Accounts that are no people are not
     /// answered at all: an answer could start a conversation between bots.
-    fn allowed(
+    pub(super) fn allowed(
         &self,
         right: Right,
         what: &str,
@@ -325,7 +359,7 @@ impl Reading<'_> {
         }
     }
 
-    fn with_run(&self, then: impl FnOnce(&Run) -> Vec<Fact>) -> Vec<Fact> {
+    pub(super) fn with_run(&self, then: impl FnOnce(&Run) -> Vec<Fact>) -> Vec<Fact> {
         self.record.live_run().map(then).unwrap_or_default()
     }
 
@@ -340,19 +374,19 @@ impl Reading<'_> {
     }
 
     /// What could not be looked up counts as nothing.
-    fn permission(&self) -> Permission {
+    pub(super) fn permission(&self) -> Permission {
         self.seen.permission.unwrap_or(Permission::None)
     }
 
-    fn paused(&self, comment: Option<CommentId>) -> Fact {
+    pub(super) fn paused(&self, comment: Option<CommentId>) -> Fact {
         Fact::Paused { by: self.event.actor.clone(), comment }
     }
 
-    fn resumed(&self, comment: Option<CommentId>) -> Fact {
+    pub(super) fn resumed(&self, comment: Option<CommentId>) -> Fact {
         Fact::Resumed { by: self.event.actor.clone(), comment }
     }
 
-    fn stopped(&self, why: StopReason) -> Fact {
-        Fact::Stopped { by: self.event.actor.clone(), why }
+    fn stopped(&self, run: &Run, why: StopReason) -> Vec<Fact> {
+        stop(run, self.event.actor.clone(), why)
     }
 }

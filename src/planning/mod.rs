@@ -10,16 +10,26 @@
 //! Three properties hold (see `tests/it/core.rs`): any prefix of any journal folds; folding the same entries gives the
 //! same record; a run that has ended has no effects.
 
-mod digest;
+mod apply;
+mod budget;
+mod commands;
+mod cursor;
 mod effect;
 mod fact;
 mod interpret;
+pub mod plan_tool;
+mod proposal;
 mod record;
 mod run;
+mod work;
 
-pub use digest::plan_digest;
+pub use budget::{Limits, Reached, Resource, Spent};
 pub use effect::{Effect, InFlight, Key, Policy, Question, keeps, next_effects};
-pub use fact::{AskProblem, Entry, Fact, Notice, StopReason, Trigger, UnreadableEntry};
-pub use interpret::{Observation, Rules, interpret, needs_permission, needs_thread};
+pub use fact::{AskProblem, Entry, Fact, LeftOut, Notice, StopReason, Trigger, UnreadableEntry};
+pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
+pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
 pub use record::{Owed, Record};
-pub use run::{End, EndState, Hold, Pause, Phase, Retry, Revision, Run, RunId, Sequence, Spent};
+pub use run::{
+    Delivery, End, EndState, Hold, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
+};
+pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work};

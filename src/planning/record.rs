@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::apply::apply;
 use super::effect::Key;
-use super::fact::{AskProblem, Entry, Fact, Notice};
-use super::run::{End, EndState, Pause, Retry, Revision, Run, RunId, Sequence, Spent};
+use super::fact::{Entry, Fact, Notice, Trigger};
+use super::proposal::Request;
+use super::run::{Run, RunId};
 use crate::domain::{CommentId, Millis, Permission};
-use crate::prompts::Usage;
 
 /// At most this many answers to comments on one thread within an hour: two bots that answer each other fall silent.
 const REPLIES_AN_HOUR: usize = 10;
@@ -62,6 +63,13 @@ impl Record {
         self.run.as_ref().filter(|run| run.is_live())
     }
 
+    /// The request that this comment is the preview of, if the live run has such a one.
+    #[must_use]
+    pub fn preview_request(&self, comment: CommentId) -> Option<&Request> {
+        let plan = self.live_run()?.plan()?;
+        plan.requests.iter().find(|request| request.comment == Some(comment))
+    }
+
     /// How many runs began since then, of the newest few.
     #[must_use]
     pub fn runs_since(&self, then: Millis) -> usize {
@@ -89,26 +97,24 @@ impl Record {
     }
 
     fn start(&mut self, entry: &Entry) {
-        let (Some(id), Fact::Triggered { by, how, event_at, .. }) = (&entry.run, &entry.fact) else { return };
+        let (Some(id), Fact::Triggered { by, how, event_at, budget, .. }) = (&entry.run, &entry.fact) else {
+            return;
+        };
         self.turned_away = false;
         self.begun_at.push_back(entry.at);
         if self.begun_at.len() > BEGUN_KEPT {
             self.begun_at.pop_front();
         }
-        self.run = Some(Run {
-            id: id.clone(),
-            requester: by.clone(),
-            how: *how,
-            started_at: entry.at,
+        let run = Run::new(id.clone(), by.clone(), *how, entry.at);
+        let run = Run {
             event_at: *event_at,
-            goal: None,
-            revisions: vec![],
-            pause: None,
-            retry: None,
-            failed_asks: 0,
-            spent: Spent::default(),
-            unused_comments: 0,
-            end: None,
+            budget: budget.clone(),
+            sources: entry.fact.spoken_in().into_iter().collect(),
+            ..run
+        };
+        self.run = Some(match (&self.run, how) {
+            (Some(before), Trigger::Retried) => run.with_the_rest_of(before),
+            (_, _) => run,
         });
     }
 
@@ -168,6 +174,12 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::NothingRunning { .. }
             | Notice::AlreadyPaused
             | Notice::NotPaused
+            | Notice::NothingToAnswer { .. }
+            | Notice::BadApproval { .. }
+            | Notice::LeftOutOfApproval { .. }
+            | Notice::CannotSkip { .. }
+            | Notice::BadBudget { .. }
+            | Notice::NothingToRetry
             | Notice::NotYet { .. } => None,
         },
     }
@@ -175,88 +187,4 @@ fn said_once(owed: &Owed) -> Option<String> {
 
 fn is_of(run: &Run, id: Option<&RunId>) -> bool {
     id == Some(&run.id)
-}
-
-fn apply(run: &mut Run, at: Millis, fact: &Fact) {
-    match fact {
-        Fact::Paused { by, .. } => {
-            run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
-        }
-        Fact::Resumed { .. } => run.pause = None,
-        Fact::Cancelled { by, .. } => end(run, at, EndState::Cancelled { by: by.clone() }),
-        Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
-        Fact::Failed { reason } => end(run, at, EndState::Failed { reason: reason.clone() }),
-        Fact::CommentArrived { used: false, .. } | Fact::DescriptionEdited { used: false, .. } => {
-            run.unused_comments += 1;
-        }
-        Fact::AskBegun { .. } => run.spent.model_calls += 1,
-        Fact::AskFailed { key, problem, reason, usage } => {
-            usage.iter().for_each(|usage| spend(run, usage));
-            if *key == run.ask_key() {
-                ask_failed(run, at, *problem, reason.clone());
-            }
-        }
-        Fact::TimerFired { key } if run.retry.as_ref().is_some_and(|retry| retry.key == *key) => {
-            run.retry = None
-        }
-        Fact::GoalUnderstood { key, goal, usage } => {
-            if takes(run, key, usage) {
-                run.goal = Some(goal.clone());
-            }
-        }
-        Fact::Decomposed { key, steps, usage, .. } => {
-            if takes(run, key, usage) {
-                run.revisions.push(Revision { steps: steps.clone(), sequence: None });
-            }
-        }
-        Fact::Sequenced { key, actions, digest, usage } => {
-            let awaited = takes(run, key, usage);
-            if let Some(revision) = run.revisions.last_mut().filter(|_| awaited) {
-                revision.sequence = Some(Sequence { actions: actions.clone(), digest: digest.clone(), at });
-            }
-        }
-        Fact::CommentArrived { .. }
-        | Fact::DescriptionEdited { .. }
-        | Fact::TimerFired { .. }
-        | Fact::Triggered { .. }
-        | Fact::Refused { .. }
-        | Fact::Noticed { .. }
-        | Fact::Replied { .. } => {}
-    }
-}
-
-/// Counts what an answer cost, and says whether it is the one that the run waits for. The key names phase, revision and
-/// attempt; an answer under any other key came too late and is evidence only.
-fn takes(run: &mut Run, key: &Key, usage: &Usage) -> bool {
-    spend(run, usage);
-    let awaited = *key == run.ask_key();
-    if awaited {
-        run.failed_asks = 0;
-        run.retry = None;
-    }
-    awaited
-}
-
-fn ask_failed(run: &mut Run, at: Millis, problem: AskProblem, reason: String) {
-    let retry_key = Key(format!("{}/again", run.ask_key()));
-    run.failed_asks += 1;
-    match problem {
-        AskProblem::Passing => run.retry = Some(Retry { key: retry_key, failed_at: at, reason }),
-        AskProblem::Lasting => end(run, at, EndState::Failed { reason }),
-    }
-}
-
-fn end(run: &mut Run, at: Millis, state: EndState) {
-    run.end = Some(End { state, at });
-}
-
-fn spend(run: &mut Run, usage: &Usage) {
-    let spent = &mut run.spent;
-    spent.input_tokens += usage.input_tokens;
-    spent.output_tokens += usage.output_tokens;
-    if let Some(cost) = usage.cost_micro_usd {
-        *spent.cost_micro_usd.get_or_insert(0) += cost;
-    }
-    // The begun fact counted the first call; repairs and retries inside it come on top.
-    spent.model_calls += usage.calls.saturating_sub(1);
 }

@@ -1,13 +1,19 @@
 //! Purpose: one run as it stands: what it has brought forth, whether it is held, and how it ended.
 //!
-//! The phase is a cursor over what exists (goal, steps, actions), never a stored field: a jump back loses nothing.
+//! The phase is a cursor over what exists (goal, steps, actions, work), never a stored field: a jump back loses nothing.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::{Limits, Reached, Spent};
 use super::effect::Key;
 use super::fact::{StopReason, Trigger};
-use crate::domain::{Account, Millis};
-use crate::plan::{Action, Goal, Step};
+use super::proposal::{Approval, Place, Proposal, Request};
+use super::work::{StepState, Work};
+use crate::actions::{Ground, Spec};
+use crate::domain::{Account, CommentId, Millis, ThreadRef};
+use crate::plan::{Action, ActionId, Goal, Reflection, Step, StepId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -27,29 +33,87 @@ pub struct Run {
     pub started_at: Millis,
     pub event_at: Option<Millis>,
     pub goal: Option<Goal>,
+    /// Characters that nobody sees, taken out of what the model was shown.
+    pub hidden: u64,
     /// #0 is the first plan; each replan adds one. The last is the one in force.
     pub revisions: Vec<Revision>,
+    pub work: BTreeMap<ActionId, Work>,
+    pub skipped: BTreeMap<StepId, Account>,
+    pub reflections: Reflections,
+    pub delivery: Option<Delivery>,
+    /// All that could be done is done, and has been summed up.
+    pub executed: bool,
     pub pause: Option<Pause>,
-    /// A question that failed for a passing reason and is asked again at its time.
+    /// What was asked of the model or the forge failed for a passing reason, and is tried again at its time.
     pub retry: Option<Retry>,
-    /// How often the current question has failed.
+    /// Why the run cannot go on, before it is summed up and ended.
+    pub broken: Option<String>,
+    /// An action of which nobody knows whether it happened.
+    pub unclear: Option<ActionId>,
+    /// How often the current effect has failed.
     pub failed_asks: u32,
+    /// How many effects have come to an end: names the one that is awaited now.
+    pub progress: u32,
+    pub budget: Limits,
     pub spent: Spent,
+    pub busy_since: Option<Millis>,
+    /// Comments that steer the run.
+    pub sources: Vec<CommentId>,
     pub unused_comments: u32,
+    /// The branch of the run before, which this one goes on with.
+    pub continues: Option<String>,
     pub end: Option<End>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reflections {
+    pub all: Vec<Reflection>,
+    /// How many were asked for, answered or not.
+    pub count: u32,
+    /// Actions that ended since the last one, and whether one of them failed.
+    pub since: u32,
+    pub failure: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Revision {
     pub steps: Vec<Step>,
     pub sequence: Option<Sequence>,
+    pub proposal: Option<Proposal>,
+    pub ground: Option<Ground>,
+    pub place: Option<Place>,
+    pub specs: BTreeMap<ActionId, Spec>,
+    pub requests: Vec<Request>,
+    pub approvals: Vec<Approval>,
+    /// Actions that will not run, and why.
+    pub left_out: BTreeMap<ActionId, String>,
+    /// Why the last sequence of actions was turned down, for the next one to do better.
+    pub problems: Vec<String>,
+    pub regenerated: u32,
+    /// Actions of which nobody has said yet whether they may run, in order.
+    pub undecided: Vec<ActionId>,
+    /// What is no longer as it was when an approval was given; said in the next request.
+    pub changed: Vec<String>,
+}
+
+impl Revision {
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.sequence.iter().flat_map(|sequence| &sequence.actions)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sequence {
     pub actions: Vec<Action>,
-    pub digest: String,
     pub at: Millis,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    pub branch: String,
+    pub commit: Option<String>,
+    pub change: Option<ThreadRef>,
+    pub url: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -65,15 +129,6 @@ pub struct Retry {
     pub reason: String,
 }
 
-/// What the run has cost so far. A call counts from its beginning, so that a crash cannot hide one.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Spent {
-    pub model_calls: u32,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cost_micro_usd: Option<u64>,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
     pub state: EndState,
@@ -82,6 +137,7 @@ pub struct End {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum EndState {
+    Completed,
     Cancelled { by: Account },
     Stopped { by: Account, why: StopReason },
     Failed { reason: String },
@@ -91,6 +147,7 @@ impl EndState {
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
+            Self::Completed => "completed",
             Self::Cancelled { .. } => "cancelled",
             Self::Stopped { .. } => "stopped",
             Self::Failed { .. } => "failed",
@@ -98,12 +155,14 @@ impl EndState {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Understand,
     Decompose,
     Sequence,
     Approve,
+    Execute,
+    Deliver,
 }
 
 impl Phase {
@@ -114,6 +173,8 @@ impl Phase {
             Self::Decompose => "decompose",
             Self::Sequence => "sequence",
             Self::Approve => "approve",
+            Self::Execute => "execute",
+            Self::Deliver => "deliver",
         }
     }
 }
@@ -123,22 +184,95 @@ impl Phase {
 pub enum Hold<'a> {
     Paused(&'a Pause),
     Retry(&'a Retry),
-    Approval { since: Millis },
+    /// An action may or may not have happened; a person says how to go on.
+    Unclear(&'a ActionId),
+    Approval(&'a Request),
+    Budget(Reached),
 }
 
 impl Run {
+    #[must_use]
+    pub fn new(id: RunId, requester: Account, how: Trigger, started_at: Millis) -> Self {
+        Self {
+            id,
+            requester,
+            how,
+            started_at,
+            event_at: None,
+            goal: None,
+            hidden: 0,
+            revisions: vec![],
+            work: BTreeMap::new(),
+            skipped: BTreeMap::new(),
+            reflections: Reflections::default(),
+            delivery: None,
+            executed: false,
+            pause: None,
+            retry: None,
+            broken: None,
+            unclear: None,
+            failed_asks: 0,
+            progress: 0,
+            budget: Limits::default(),
+            spent: Spent::default(),
+            busy_since: None,
+            sources: vec![],
+            unused_comments: 0,
+            continues: None,
+            end: None,
+        }
+    }
+
+    /// Takes over the goal of an earlier run, with the steps that it did not finish and their actions.
+    #[must_use]
+    pub(super) fn with_the_rest_of(self, before: &Self) -> Self {
+        let Some(plan) = before.plan() else { return Self { goal: before.goal.clone(), ..self } };
+        let is_done = |step: &Step| {
+            matches!(before.step_state(plan, &step.id), StepState::Done(_) | StepState::SkippedBy(_))
+        };
+        let mut steps: Vec<Step> = plan.steps.iter().filter(|step| !is_done(step)).cloned().collect();
+        let left: Vec<StepId> = steps.iter().map(|step| step.id.clone()).collect();
+        steps.iter_mut().for_each(|step| step.dependencies.retain(|on| left.contains(on)));
+        let branch = plan.place.as_ref().map(|place| place.branch.clone());
+        let rest = Revision { steps, ..Revision::default() };
+        Self { goal: before.goal.clone(), revisions: vec![rest], continues: branch, ..self }
+    }
+
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.end.is_none()
     }
 
     #[must_use]
+    pub fn is_complete(&self) -> bool {
+        matches!(self.end, Some(End { state: EndState::Completed, .. }))
+    }
+
+    /// Whether there is something left of its plan that another run could do.
+    #[must_use]
+    pub fn has_unfinished_steps(&self) -> bool {
+        let is_open = |plan: &Revision, step: &Step| {
+            !matches!(self.step_state(plan, &step.id), StepState::Done(_) | StepState::SkippedBy(_))
+        };
+        self.plan().is_some_and(|plan| plan.steps.iter().any(|step| is_open(plan, step)))
+    }
+
+    /// The plan in force.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Revision> {
+        self.revisions.last()
+    }
+
+    #[must_use]
     pub fn phase(&self) -> Phase {
-        match (&self.goal, self.revisions.last()) {
+        match (&self.goal, self.plan()) {
             (None, _) => Phase::Understand,
             (Some(_), None) => Phase::Decompose,
             (Some(_), Some(Revision { sequence: None, .. })) => Phase::Sequence,
-            (Some(_), Some(Revision { sequence: Some(_), .. })) => Phase::Approve,
+            (Some(_), Some(_)) if self.executed => Phase::Deliver,
+            (Some(_), Some(_)) if !self.work.is_empty() => Phase::Execute,
+            (Some(_), Some(plan)) if plan.ground.is_some() && plan.undecided.is_empty() => Phase::Execute,
+            (Some(_), Some(_)) => Phase::Approve,
         }
     }
 
@@ -150,14 +284,33 @@ impl Run {
         if let Some(retry) = &self.retry {
             return Some(Hold::Retry(retry));
         }
-        let sequence = self.revisions.last()?.sequence.as_ref()?;
-        Some(Hold::Approval { since: sequence.at })
+        if let Some(action) = &self.unclear {
+            return Some(Hold::Unclear(action));
+        }
+        if let Some(request) = self.plan().and_then(|plan| self.open_request(plan)) {
+            return Some(Hold::Approval(request));
+        }
+        self.budget.reached(&self.spent).filter(|_| !self.executed && self.broken.is_none()).map(Hold::Budget)
     }
 
-    /// The name of the question that the run is at: phase, revision and attempt. Answers to any other are stale.
+    /// The name of the effect that the run is at: how far it has come, and which attempt. Any other is stale.
     #[must_use]
-    pub fn ask_key(&self) -> Key {
-        let revision = self.revisions.len();
-        Key(format!("{}/{}/r{revision}/t{}", self.id, self.phase().as_str(), self.failed_asks))
+    pub fn key(&self) -> Key {
+        Key(format!("{}/{}/t{}", self.id, self.progress, self.failed_asks))
+    }
+
+    /// The name of what comes after the effect that is awaited now.
+    #[must_use]
+    pub fn next_key(&self) -> Key {
+        Key(format!("{}/{}/t0", self.id, self.progress + 1))
+    }
+
+    /// The action that has begun and not ended.
+    #[must_use]
+    pub fn current_action(&self) -> Option<(&Action, &Work)> {
+        self.plan()?.actions().find_map(|action| {
+            let work = self.work.get(&action.id).filter(|work| work.ended.is_none())?;
+            Some((action, work))
+        })
     }
 }

@@ -15,6 +15,7 @@ const REMARK: usize = 4_000;
 const ALL_REMARKS: usize = 40_000;
 const DOCUMENT: usize = 8_000;
 const MAX_DOCUMENTS: usize = 8;
+const TREE: usize = 12_000;
 
 /// Used when a context has no fence of its own, so that there is always one.
 const SPARE_FENCE: &str = "untrusted-data";
@@ -29,16 +30,38 @@ pub(super) fn render(context: &Context) -> String {
     for (name, text) in context.documents.iter().take(MAX_DOCUMENTS) {
         page.block(&format!("{} of the repository", word(name)), &visible_text(text), DOCUMENT);
     }
+    if !context.tree.is_empty() {
+        let tree = context.tree.join("\n");
+        page.block("files of the repository", &plain_text(&tree), TREE);
+    }
     let kind = if context.is_change_request { "change request" } else { "issue" };
     let _ = writeln!(page.text, "The thread is the {kind} {}.", word(&context.thread));
-    let writer = context.author.as_ref().map_or("unknown".to_owned(), |author| {
-        by(author, context.author_permission.unwrap_or(Permission::None))
-    });
+    let writer = match (&context.author, context.author_permission) {
+        (None, _) => "unknown".to_owned(),
+        (Some(author), Some(permission)) => by(author, permission),
+        (Some(author), None) => format!("@{}", word(&author.login)),
+    };
     let title = plain_text(&context.title.replace(['\n', '\r'], " "));
     page.block(&format!("title by {writer}"), &title, TITLE);
     page.block(&format!("description by {writer}"), &visible_text(&context.body), BODY);
     page.remarks(context);
     page.text
+}
+
+/// Something that came from outside, as data in a fence of its own.
+pub(super) fn data(context: &Context, what: &str, text: &str, most: usize) -> String {
+    let mut page = Page { text: String::new(), fence: fence(context) };
+    page.block(what, &plain_text(text), most);
+    page.text
+}
+
+/// How many characters the prompt leaves out of what people wrote, because people do not see them either.
+#[must_use]
+pub fn hidden_in(context: &Context) -> u64 {
+    let read = context.comments.iter().filter(|remark| context.reads(remark));
+    let texts = read.map(|remark| remark.body.as_str()).chain([context.body.as_str()]);
+    let hidden: usize = texts.map(|text| visible_text(text).hidden).sum();
+    u64::try_from(hidden).unwrap_or(u64::MAX)
 }
 
 struct Page<'a> {

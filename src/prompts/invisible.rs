@@ -32,7 +32,7 @@ const IGNORABLE: [(u32, u32); 18] = [
 
 /// Whether a person sees nothing where this character stands. Line ends and tabs are seen.
 #[must_use]
-pub(super) fn is_invisible(c: char) -> bool {
+pub fn is_invisible(c: char) -> bool {
     if c.is_control() {
         return !matches!(c, '\n' | '\t');
     }

@@ -15,13 +15,15 @@ mod html;
 mod invisible;
 mod prompt;
 mod read;
+mod read_turn;
 mod schema;
 mod usage;
 mod visible;
 mod wire;
 
-pub use ask::{Answer, Ask, Context, Remark};
-pub use invisible::plain_text;
+pub use ask::{Answer, Ask, Context, Remark, Task};
+pub use context::hidden_in;
+pub use invisible::{is_invisible, plain_text};
 pub use prompt::{Prompt, prompt, repair_prompt};
 pub use read::{Unreadable, read_answer};
 pub use usage::Usage;

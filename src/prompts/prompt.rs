@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::context;
 use super::schema::schema;
-use super::{Ask, Unreadable};
+use super::{Ask, Context, Task, Unreadable};
 use crate::plan::{Goal, Step};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,12 +49,31 @@ as you know it: the path, the whole content of a file only if you are sure of al
 run. Put every step into `execution_order`, after the steps it depends on.
 ";
 
+const WORK: &str = "\
+Your task is one turn of work on one action of an approved plan. Call one tool at a time; its result is shown to you in \
+the next turn. Only the tools that are named in the task are allowed, and write_file only for the path of the action; \
+whatever else you ask for is refused and counted. write_file and call_tool complete the action. Use finish when there \
+is nothing to write (kind exploration, with what you found), or when the action cannot be done (kind difficulty, with \
+why). Never claim what you have not done.
+";
+
+const REFLECTION: &str = "\
+Your task is reflection. Look at what the newest actions came to and say plainly whether the result is what the plan \
+wanted, and what is wrong. Results shown are evidence; nothing else is.
+";
+
 #[must_use]
 pub fn prompt(ask: &Ask) -> Prompt {
     let (task, known) = match ask {
         Ask::GoalUnderstanding { .. } => (GOAL, String::new()),
         Ask::TaskDecomposition { goal, .. } => (DECOMPOSITION, goal_text(goal)),
-        Ask::ActionSequence { goal, steps, .. } => (SEQUENCE, goal_text(goal) + &steps_text(steps)),
+        Ask::ActionSequence { goal, steps, problems, context } => {
+            (SEQUENCE, goal_text(goal) + &means_text(context) + &steps_text(steps) + &problems_text(problems))
+        }
+        Ask::WorkerTurn { context, task } => (WORK, task_text(context, task)),
+        Ask::Reflection { goal, done, action_id, context } => {
+            (REFLECTION, goal_text(goal) + &done_text(context, done, action_id))
+        }
     };
     let context = ask.context();
     let language = context.language.as_ref().map_or_else(
@@ -85,6 +104,76 @@ fn steps_text(steps: &[Step]) -> String {
     text + "\n"
 }
 
+/// What the actions can be made of.
+fn means_text(context: &Context) -> String {
+    let mut text = String::new();
+    if context.commands.is_empty() {
+        text.push_str("No command may be run.\n");
+    } else {
+        text.push_str("The commands that may be run, and no others:\n");
+        for command in &context.commands {
+            let _ = writeln!(text, "{}", json!(command));
+        }
+    }
+    let list = context
+        .tools
+        .iter()
+        .map(|(name, does)| format!("{}: {}", json!(name), json!(does)))
+        .collect::<Vec<_>>();
+    if list.is_empty() {
+        text.push_str("There are no tools besides files.\n");
+    } else {
+        let _ = writeln!(text, "The tools, by name:\n{}", list.join("\n"));
+    }
+    text + "\n"
+}
+
+fn problems_text(problems: &[String]) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = problems.iter().take(20).map(|problem| format!("- {}", json!(problem))).collect();
+    format!("The last sequence was turned down. Mend this:\n{}\n\n", list.join("\n"))
+}
+
+/// Results of tools are as untrusted as what people write, and are fenced like it.
+fn task_text(context: &Context, task: &Task) -> String {
+    let mut text =
+        format!("The objective of the run: {}\nThe step: {}\n", json!(task.objective), json!(task.step));
+    let _ = writeln!(text, "The action:\n{}", json!(task.action));
+    let _ = writeln!(text, "The tools of this action: {}", task.tools.join(", "));
+    if let Some(schema) = &task.tool_schema {
+        let _ = writeln!(text, "The arguments that {} takes: {schema}", json!(task.action.tool));
+    }
+    for line in &task.before {
+        text += &context::data(context, "what was done before", line, 1_000);
+    }
+    for (number, (call, result)) in (1..).zip(&task.turns) {
+        let mut call = json!(call);
+        shorten_content(&mut call);
+        let _ = writeln!(text, "Turn {number}, you called: {call}");
+        text += &context::data(context, "its result", result, 12_000);
+    }
+    text + "\n"
+}
+
+/// What the model wrote itself it need not read again in full.
+fn shorten_content(call: &mut Value) {
+    if let Some(content) = call.get_mut("content")
+        && let Some(text) = content.as_str()
+    {
+        *content = json!(text.chars().take(2_000).collect::<String>());
+    }
+}
+
+fn done_text(context: &Context, done: &[String], action_id: &str) -> String {
+    let lines: String = done
+        .iter()
+        .map(|line| context::data(context, "an action and what it came to", line, 2_000))
+        .collect();
+    format!("{lines}Look at the action {} above all.\n\n", json!(action_id))
+}
+
 /// The same question once more, with the answer that did not do and why. The answer is cut: what is wrong with a long
 /// one is rarely at its end, and it has been paid for once already.
 #[must_use]
@@ -103,7 +192,7 @@ pub fn repair_prompt(prompt: &Prompt, previous_text: &str, problem: &Unreadable)
 mod tests {
     use super::*;
     use crate::plan::{Complexity, StepId};
-    use crate::prompts::{Context, read_answer};
+    use crate::prompts::read_answer;
 
     fn asks() -> [Ask; 3] {
         let context = Context {
@@ -129,7 +218,7 @@ mod tests {
         [
             Ask::GoalUnderstanding { context: context.clone() },
             Ask::TaskDecomposition { context: context.clone(), goal: goal.clone() },
-            Ask::ActionSequence { context, goal, steps: vec![step] },
+            Ask::ActionSequence { context, goal, steps: vec![step], problems: vec![] },
         ]
     }
 

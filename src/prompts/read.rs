@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::extract;
 use super::wire::{ActionAnswer, DecompositionAnswer, GoalAnswer, SequenceAnswer, SpecAnswer, SubtaskAnswer};
-use super::{Answer, Ask, plain_text};
+use super::{Answer, Ask, plain_text, read_turn};
 use crate::plan::{
     Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, PlanProblem, Step, StepId, check_steps,
 };
@@ -16,13 +16,13 @@ use crate::plan::{
 /// Why an answer cannot be used. The sentence goes back to the model, so it says what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unreadable(String);
+pub struct Unreadable(pub(super) String);
 
 /// Longer texts are not looked at. The longest honest answers are plans that bring whole files along.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_ITEMS: usize = 50;
 const MAX_ACTIONS: usize = 300;
-const MAX_CONTENT: usize = 256 << 10;
+pub(super) const MAX_CONTENT: usize = 256 << 10;
 const LINE: usize = 500;
 const PARAGRAPH: usize = 4_000;
 
@@ -34,6 +34,10 @@ pub fn read_answer(ask: &Ask, text: &str) -> Result<Answer, Unreadable> {
         Ask::TaskDecomposition { .. } => steps(parse(ask, text, "subtasks")?),
         Ask::ActionSequence { steps, .. } => {
             actions(parse(ask, text, "actions")?, steps).map(Answer::Actions)
+        }
+        Ask::WorkerTurn { .. } => read_turn::turn(parse(ask, text, "tool")?).map(Answer::Turn),
+        Ask::Reflection { action_id, .. } => {
+            read_turn::reflection(parse(ask, text, "evaluation")?, action_id).map(Answer::Reflection)
         }
     }
 }
@@ -75,7 +79,7 @@ fn check_width(object: &Map<String, Value>) -> Result<(), Unreadable> {
     Ok(())
 }
 
-fn complain<T>(why: impl Into<String>) -> Result<T, Unreadable> {
+pub(super) fn complain<T>(why: impl Into<String>) -> Result<T, Unreadable> {
     Err(Unreadable(why.into()))
 }
 
@@ -200,6 +204,7 @@ fn action(answer: ActionAnswer, step: &Step) -> Result<Action, Unreadable> {
         expected_outcome: one_line(&answer.expected_outcome, LINE),
         fallback_strategy: one_line(&answer.fallback_strategy, LINE),
         spec: spec(answer.spec.unwrap_or_default(), &step.id)?,
+        optional: answer.optional,
     })
 }
 
@@ -225,20 +230,21 @@ fn spec(answer: SpecAnswer, step: &StepId) -> Result<ActionSpec, Unreadable> {
         ));
     }
     let path = answer.path.map(|path| one_line(&path, 1_000)).filter(|path| !path.is_empty());
-    Ok(ActionSpec { path, content: answer.content, command: answer.command })
+    let arguments = answer.arguments_json.as_deref().map(read_turn::arguments).transpose()?;
+    Ok(ActionSpec { path, content: answer.content, command: answer.command, arguments })
 }
 
-fn lines(texts: &[String]) -> Vec<String> {
+pub(super) fn lines(texts: &[String]) -> Vec<String> {
     texts.iter().map(|text| one_line(text, LINE)).filter(|line| !line.is_empty()).take(MAX_ITEMS).collect()
 }
 
 /// Visible characters on one line, no longer than `most`.
-fn one_line(text: &str, most: usize) -> String {
+pub(super) fn one_line(text: &str, most: usize) -> String {
     let words: Vec<String> = plain_text(text).text.split_whitespace().map(str::to_owned).collect();
     shortened(&words.join(" "), most)
 }
 
-fn paragraph(text: &str) -> String {
+pub(super) fn paragraph(text: &str) -> String {
     shortened(plain_text(text).text.trim(), PARAGRAPH)
 }
 
@@ -283,7 +289,7 @@ mod tests {
         [
             Ask::GoalUnderstanding { context: context.clone() },
             Ask::TaskDecomposition { context: context.clone(), goal: a_goal() },
-            Ask::ActionSequence { context, goal: a_goal(), steps },
+            Ask::ActionSequence { context, goal: a_goal(), steps, problems: vec![] },
         ]
     }
 
@@ -438,8 +444,9 @@ mod tests {
             spec: ActionSpec {
                 path: Some("src/x.rs".to_owned()),
                 content: Some("fn\tmain() {}\n\u{200b}".to_owned()),
-                command: vec![],
+                ..ActionSpec::default()
             },
+            optional: false,
         };
         assert_eq!(actions[0], expected);
         assert_eq!((actions[1].tool.as_str(), actions[1].purpose.as_str()), ("run", "do b"));

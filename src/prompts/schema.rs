@@ -7,13 +7,15 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::Ask;
-use super::wire::{DecompositionAnswer, GoalAnswer, SequenceAnswer};
+use super::wire::{DecompositionAnswer, GoalAnswer, ReflectionAnswer, SequenceAnswer, TurnAnswer};
 
 pub(super) fn schema(ask: &Ask) -> Value {
     match ask {
         Ask::GoalUnderstanding { .. } => strict::<GoalAnswer>(),
         Ask::TaskDecomposition { .. } => strict::<DecompositionAnswer>(),
         Ask::ActionSequence { .. } => strict::<SequenceAnswer>(),
+        Ask::WorkerTurn { .. } => strict::<TurnAnswer>(),
+        Ask::Reflection { .. } => strict::<ReflectionAnswer>(),
     }
 }
 
@@ -68,7 +70,13 @@ mod tests {
 
     #[test]
     fn schemas_are_strict() {
-        for schema in [strict::<GoalAnswer>(), strict::<DecompositionAnswer>(), strict::<SequenceAnswer>()] {
+        for schema in [
+            strict::<GoalAnswer>(),
+            strict::<DecompositionAnswer>(),
+            strict::<SequenceAnswer>(),
+            strict::<TurnAnswer>(),
+            strict::<ReflectionAnswer>(),
+        ] {
             assert_eq!(schema["type"], "object");
             check(&schema, "answer");
         }
@@ -95,6 +103,7 @@ mod tests {
                 "action_type",
                 "expected_outcome",
                 "fallback_strategy",
+                "optional",
                 "purpose",
                 "spec",
                 "task_id",

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::plan::{ActionKind, Complexity};
+use crate::plan::{ActionKind, Complexity, FeedbackKind, ReflectionStatus};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct GoalAnswer {
@@ -87,6 +87,9 @@ pub(super) struct ActionAnswer {
     /// What to do if it fails.
     #[serde(default, deserialize_with = "text")]
     pub(super) fallback_strategy: String,
+    /// True if the step is done even when this action fails.
+    #[serde(default, deserialize_with = "flag")]
+    pub(super) optional: bool,
     /// The exact change, as far as it is known already.
     #[serde(default)]
     #[schemars(with = "SpecAnswer")]
@@ -104,6 +107,71 @@ pub(super) struct SpecAnswer {
     /// Program and arguments, for `run`; else an empty list.
     #[serde(default, deserialize_with = "texts")]
     pub(super) command: Vec<String>,
+    /// The arguments of a tool as a JSON object in a string, if they are known already; else null.
+    #[serde(default)]
+    pub(super) arguments_json: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TurnAnswer {
+    /// Why this is the next thing to do, in one line.
+    #[serde(default, deserialize_with = "text")]
+    #[expect(dead_code, reason = "thinking before acting makes better answers; nobody reads it")]
+    pub(super) thought: String,
+    /// One of the tools that are named in the task.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) tool: String,
+    /// Path inside the repository, for read_file, list_files and write_file; else null.
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    /// The whole new content of the file, for write_file; else null.
+    #[serde(default)]
+    pub(super) content: Option<String>,
+    /// Name of the tool, for call_tool; else null.
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    /// The arguments of that tool as a JSON object in a string, for call_tool; else null.
+    #[serde(default)]
+    pub(super) arguments_json: Option<String>,
+    /// Program and arguments, for run_command; else an empty list.
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) command: Vec<String>,
+    /// What the work came to, for finish; empty otherwise.
+    #[serde(default)]
+    #[schemars(with = "FeedbackAnswer")]
+    pub(super) feedback: Option<FeedbackAnswer>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(super) struct FeedbackAnswer {
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "FeedbackKind")]
+    pub(super) kind: String,
+    /// What was done or found, or why it cannot be done, in a few sentences.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) summary: String,
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) details: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ReflectionAnswer {
+    #[serde(default, deserialize_with = "text")]
+    pub(super) action_id: String,
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "ReflectionStatus")]
+    pub(super) status: String,
+    /// What the result is worth, in a few sentences.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) evaluation: String,
+    /// How well it fits the plan.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) alignment_with_plan: String,
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) issues_identified: Vec<String>,
+    /// True only if the plan cannot reach its goal as it is.
+    #[serde(default, deserialize_with = "flag")]
+    pub(super) plan_revision_needed: bool,
 }
 
 fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {

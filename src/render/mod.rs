@@ -4,11 +4,17 @@
 //! can neither notify people, nor close issues, nor run GitLab's quick actions, nor hide anything.
 
 mod card;
+mod checklist;
+mod delivery;
 mod neutral;
+mod preview;
 mod reply;
+mod status;
 
 pub use card::{card, reaction};
+pub use delivery::{commit_message, commit_trailer, delivery};
 pub use neutral::line;
+pub use preview::{preview, read_boxes};
 pub use reply::reply;
 
 use crate::domain::{ForgeKind, Permission};

@@ -1,9 +1,11 @@
 //! Purpose: short answers to comments: one small function per sentence.
 
-use super::card::status;
+use super::checklist::done;
+use super::status::status;
 use super::{Voice, line};
+use crate::actions::number_of;
 use crate::domain::{Command, ForgeKind, Permission};
-use crate::planning::{Notice, Owed, Record, Run};
+use crate::planning::{LeftOut, Notice, Owed, Record, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
 #[must_use]
@@ -33,6 +35,16 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::NothingRunning { verb } => nothing_running(verb, voice),
         Notice::AlreadyPaused => format!("I am paused already; {} goes on.", voice.command("resume")),
         Notice::NotPaused => "I am not paused, so there is nothing to resume.".to_owned(),
+        Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_ref(), voice),
+        Notice::BadApproval { why } => bad_approval(to, why, voice),
+        Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out),
+        Notice::CannotSkip { step, why } => format!("I cannot skip `{}`: {why}.", line(step, 40)),
+        Notice::BadBudget { words } => {
+            format!("“{}” is no amount; write it like {}.", line(words, 40), voice.command("budget +1.50"))
+        }
+        Notice::NothingToRetry => {
+            format!("There is nothing to retry here. {} starts a new run.", voice.command("plan"))
+        }
         Notice::NotYet { command } => not_yet(command),
     }
 }
@@ -70,7 +82,16 @@ const HELP: &[(&str, Who, &str)] = &[
     ("status", Who::Has(Permission::Read), "say where I am"),
     ("pause", Who::HasOrAsked(Permission::Write), "stop before the next thing I would do"),
     ("resume", Who::HasOrAsked(Permission::Write), "go on exactly there"),
-    ("cancel", Who::HasOrAsked(Permission::Write), "end the run"),
+    ("cancel", Who::HasOrAsked(Permission::Write), "end the run; what is done stays on its branch"),
+    (
+        "approve",
+        Who::Has(Permission::Write),
+        "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it",
+    ),
+    ("reject why", Who::Has(Permission::Write), "send me back to choose the actions again"),
+    ("skip task_4", Who::Has(Permission::Write), "leave a step out"),
+    ("budget +N", Who::Has(Permission::Write), "raise what the run may use"),
+    ("retry", Who::Has(Permission::Write), "start a run with the steps that the last one did not finish"),
     ("help", Who::Has(Permission::Read), "show this table"),
 ];
 
@@ -88,7 +109,7 @@ fn status_of(run: Option<&Run>, voice: &Voice) -> String {
         None => format!("There has been no run on this thread. {} starts one.", voice.command("plan")),
         Some(run) => {
             let steps = run.revisions.last().map_or(String::new(), |revision| {
-                format!(" The plan has {} steps, 0 of them done.", revision.steps.len())
+                format!(" The plan has {} steps, {} of them done.", revision.steps.len(), done(run, revision))
             });
             format!(
                 "**Status**: {}.{steps}\n\n<sub>run `{}`</sub>",
@@ -127,10 +148,37 @@ fn nothing_running(verb: &str, voice: &Voice) -> String {
     )
 }
 
+fn nothing_to_answer(verb: &str, run: Option<&Run>, voice: &Voice) -> String {
+    let status =
+        run.map_or(String::new(), |run| format!(" I am here: {}.", status(run, voice).trim_end_matches('.')));
+    format!("There is nothing to {verb} at the moment, so I did nothing.{status}")
+}
+
+fn bad_approval(to: &str, why: &str, voice: &Voice) -> String {
+    format!(
+        "@{to}, I took that for nothing: {}. Write {} for all of it, or the numbers of the preview, like {}.",
+        line(why, 300),
+        voice.command("approve"),
+        voice.command("approve 1-3,5")
+    )
+}
+
+fn left_out_of_approval(left_out: &[LeftOut]) -> String {
+    const SHOWN: usize = 30;
+    let mut lines: Vec<String> = left_out
+        .iter()
+        .take(SHOWN)
+        .map(|out| format!("- action {}: {}", number_of(&out.id), line(&out.why, 200)))
+        .collect();
+    if left_out.len() > SHOWN {
+        lines.push(format!("- and {} more", left_out.len() - SHOWN));
+    }
+    format!("I go on without:\n{}", lines.join("\n"))
+}
+
 fn not_yet(command: &Command) -> String {
     format!(
-        "I understood `{}`, but this version of Planwright makes plans and does not carry them out yet. Nothing was \
-         changed.",
+        "I understood `{}`, but this version of Planwright cannot do that yet. Nothing was changed.",
         command.verb()
     )
 }

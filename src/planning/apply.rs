@@ -1,0 +1,324 @@
+//! Purpose: what one fact does to the run that it belongs to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::effect::Key;
+use super::fact::{AskProblem, Fact};
+use super::proposal::{Approval, Proposal, Request};
+use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
+use super::work::{Ended, Outcome, Turn, Work};
+use crate::domain::{Account, Millis};
+use crate::plan::{ActionId, StepId};
+use crate::prompts::Usage;
+
+pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
+    match fact {
+        Fact::Paused { by, .. } => {
+            run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
+        }
+        Fact::Resumed { .. } => resumed(run),
+        Fact::Cancelled { by, .. } => end(run, at, EndState::Cancelled { by: by.clone() }),
+        Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
+        Fact::Failed { reason } => end(run, at, EndState::Failed { reason: reason.clone() }),
+        Fact::Completed { .. } => end(run, at, EndState::Completed),
+        Fact::CommentArrived { used: false, .. } | Fact::DescriptionEdited { used: false, .. } => {
+            run.unused_comments += 1;
+        }
+        Fact::CommentArrived { used: true, comment, .. } => run.sources.push(*comment),
+        Fact::AskBegun { .. } => {
+            run.spent.model_calls += 1;
+            run.busy_since = Some(at);
+        }
+        Fact::TimerFired { key } => {
+            run.retry.take_if(|retry| retry.key == *key);
+        }
+        Fact::StepSkipped { by, step, .. } => {
+            skipped(run, step, by);
+            run.look_for_undecided();
+        }
+        Fact::BudgetRaised { resource, amount, .. } => run.budget.raise(*resource, *amount),
+        Fact::AskFailed { .. }
+        | Fact::EffectFailed { .. }
+        | Fact::GoalUnderstood { .. }
+        | Fact::Decomposed { .. }
+        | Fact::Sequenced { .. }
+        | Fact::Reflected { .. }
+        | Fact::SpecsSet { .. }
+        | Fact::Delivered { .. }
+        | Fact::Executed { .. } => came_back(run, at, fact),
+        Fact::PlanProposed { .. }
+        | Fact::ApprovalRequested { .. }
+        | Fact::PreviewPosted { .. }
+        | Fact::BoxesTicked { .. }
+        | Fact::PreviewTampered { .. }
+        | Fact::Approved { .. }
+        | Fact::Rejected { .. } => {
+            to_plan(run, at, fact);
+            run.look_for_undecided();
+        }
+        Fact::ActionBegun { .. }
+        | Fact::ActionEnded { .. }
+        | Fact::ActionInterrupted { .. }
+        | Fact::Worked { .. }
+        | Fact::Used { .. } => to_work(run, at, fact),
+        Fact::DescriptionEdited { .. }
+        | Fact::Aborted { .. }
+        | Fact::Triggered { .. }
+        | Fact::Refused { .. }
+        | Fact::Noticed { .. }
+        | Fact::Replied { .. } => {}
+    }
+}
+
+/// A pause ends, or else somebody says that what is unclear shall be done once more.
+fn resumed(run: &mut Run) {
+    if run.pause.take().is_some() {
+        return;
+    }
+    if let Some(action) = run.unclear.take() {
+        run.work.remove(&action);
+    }
+}
+
+/// What is unclear in a step that is left out needs no answer any more.
+fn skipped(run: &mut Run, step: &StepId, by: &Account) {
+    run.skipped.insert(step.clone(), by.clone());
+    let of_step = |action: &ActionId| {
+        run.plan().is_some_and(|plan| plan.actions().any(|a| a.id == *action && a.task_id == *step))
+    };
+    if let Some(action) = run.unclear.clone().filter(of_step) {
+        run.work.remove(&action);
+        run.unclear = None;
+    }
+}
+
+/// What was asked for has come, or failed. Which facts come here is decided above, where all are listed.
+fn came_back(run: &mut Run, at: Millis, fact: &Fact) {
+    if let Fact::AskFailed { key, problem, reason, usage } = fact {
+        usage.iter().for_each(|usage| spend(run, usage));
+        failed(run, at, key, *problem, reason);
+    } else if let Fact::EffectFailed { key, problem, reason } = fact {
+        failed(run, at, key, *problem, reason);
+    } else if let Fact::Executed { .. } = fact {
+        run.executed = true;
+    } else if let Fact::Reflected { key, reflection, usage } = fact {
+        usage.iter().for_each(|usage| spend(run, usage));
+        if takes(run, at, key) {
+            let reflections = &mut run.reflections;
+            reflections.all.extend(reflection.clone());
+            reflections.count += 1;
+            (reflections.since, reflections.failure) = (0, false);
+        }
+    } else if let Fact::Delivered { key, branch, commit, change, url } = fact
+        && takes(run, at, key)
+    {
+        let (branch, commit) = (branch.clone(), commit.clone());
+        run.delivery = Some(Delivery { branch, commit, change: change.clone(), url: url.clone() });
+    } else {
+        planned(run, at, fact);
+    }
+}
+
+fn planned(run: &mut Run, at: Millis, fact: &Fact) {
+    if let Fact::GoalUnderstood { key, goal, usage, hidden } = fact {
+        spend(run, usage);
+        if takes(run, at, key) {
+            run.goal = Some(goal.clone());
+            run.hidden = *hidden;
+        }
+    } else if let Fact::Decomposed { key, steps, usage, .. } = fact {
+        spend(run, usage);
+        if takes(run, at, key) {
+            run.revisions.push(Revision { steps: steps.clone(), ..Revision::default() });
+        }
+    } else if let Fact::Sequenced { key, actions, usage } = fact {
+        spend(run, usage);
+        let awaited = takes(run, at, key);
+        if let Some(plan) = run.revisions.last_mut().filter(|_| awaited) {
+            plan.sequence = Some(Sequence { actions: actions.clone(), at });
+        }
+        run.look_for_undecided();
+    } else if let Fact::SpecsSet { key, issues, .. } = fact
+        && takes(run, at, key)
+    {
+        let problems = issues.iter().map(|issue| format!("action {}: {}", issue.id, issue.what));
+        set_specs(run, fact, problems.collect());
+        run.look_for_undecided();
+    }
+}
+
+fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
+    let Some(plan) = run.revisions.last_mut() else { return };
+    if let Fact::PlanProposed { version, title, rationale, sources, tags, .. } = fact {
+        let (title, rationale) = (title.clone(), rationale.clone());
+        let (sources, tags) = (sources.clone(), tags.clone());
+        plan.proposal = Some(Proposal { version: *version, title, rationale, sources, tags, at });
+    } else if let Fact::ApprovalRequested { .. } = fact {
+        requested(plan, at, fact);
+    } else if let Fact::PreviewPosted { request, comment } = fact {
+        with(plan, *request, |request| request.comment = Some(*comment));
+    } else if let Fact::BoxesTicked { request, boxes, counted, .. } = fact {
+        let boxes = boxes.iter().cloned().collect();
+        with(plan, *request, |request| if *counted { request.tick(boxes) } else { request.see(boxes) });
+    } else if let Fact::PreviewTampered { by, request } = fact {
+        with(plan, *request, |request| request.void = true);
+        plan.changed = vec![format!("the preview: @{} edited or deleted it", by.login)];
+    } else if let Fact::Approved { by, actions, left_out, .. } = fact {
+        let actions = actions.iter().map(|named| (named.id.clone(), named.digest.clone())).collect();
+        plan.approvals.push(Approval { by: by.clone(), actions, at });
+        plan.left_out.extend(left_out.iter().map(|out| (out.id.clone(), out.why.clone())));
+    } else if let Fact::Rejected { by, reason, .. } = fact {
+        let why = format!("@{} turned the actions down: {reason}", by.login);
+        if run.work.is_empty() {
+            turn_back(plan, vec![why]);
+            run.progress += 1;
+        } else {
+            // What is done is sealed: only the open rest can still be turned down, and stays out.
+            plan.left_out.extend(plan.undecided.iter().map(|id| (id.clone(), why.clone())));
+        }
+    }
+}
+
+fn requested(plan: &mut Revision, at: Millis, fact: &Fact) {
+    let Fact::ApprovalRequested { request, wanted, not_requester, digest, changed, .. } = fact else {
+        return;
+    };
+    plan.requests.push(Request {
+        number: *request,
+        at,
+        wanted: wanted.iter().map(|wanted| (wanted.id.clone(), wanted.clone())).collect(),
+        not_requester: *not_requester,
+        digest: digest.clone(),
+        changed: changed.clone(),
+        comment: None,
+        seen: BTreeSet::new(),
+        ticked: BTreeSet::new(),
+        void: false,
+    });
+    plan.changed.clear();
+}
+
+fn with(plan: &mut Revision, number: u32, change: impl FnOnce(&mut Request)) {
+    if let Some(request) = plan.requests.iter_mut().find(|request| request.number == number) {
+        change(request);
+    }
+}
+
+fn set_specs(run: &mut Run, fact: &Fact, problems: Vec<String>) {
+    let Fact::SpecsSet { ground, place, specs, changed, .. } = fact else { return };
+    let Some(plan) = run.revisions.last_mut() else { return };
+    if !problems.is_empty() {
+        plan.regenerated += 1;
+        turn_back(plan, problems);
+        return;
+    }
+    plan.ground = Some(ground.clone());
+    plan.place = Some(place.clone());
+    plan.changed = changed.clone();
+    plan.specs.extend(specs.iter().map(|spec| (spec.id.clone(), spec.clone())));
+}
+
+/// The actions are chosen anew; what was put up for them before stays readable but means nothing any more.
+fn turn_back(plan: &mut Revision, problems: Vec<String>) {
+    plan.problems = problems;
+    (plan.sequence, plan.proposal, plan.ground) = (None, None, None);
+    plan.specs = BTreeMap::new();
+    plan.approvals.clear();
+    plan.left_out = BTreeMap::new();
+    plan.changed.clear();
+    if let Some(request) = plan.requests.last_mut() {
+        request.void = true;
+    }
+}
+
+fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
+    if let Fact::ActionBegun { key, action, .. } = fact
+        && takes(run, at, key)
+    {
+        let work = Work { begun_at: at, turns: vec![], refused: 0, ended: None };
+        run.work.insert(action.clone(), work);
+        run.busy_since = Some(at);
+    } else if let Fact::ActionEnded { key, action, outcome, evidence, actual, .. } = fact {
+        run.spent.files += u64::try_from(evidence.files.len()).unwrap_or(u64::MAX);
+        run.spent.bytes += evidence.bytes;
+        if takes(run, at, key) {
+            run.reflections.since += 1;
+            run.reflections.failure |= matches!(outcome, Outcome::Failed { .. });
+            let (outcome, evidence, actual) = (outcome.clone(), evidence.clone(), actual.clone());
+            at_work(run, action, |work| work.ended = Some(Ended { outcome, evidence, actual }));
+        }
+    } else if let Fact::ActionInterrupted { key, action } = fact
+        && takes(run, at, key)
+    {
+        run.unclear = Some(action.clone());
+    } else if let Fact::Worked { key, action, call, usage } = fact {
+        spend(run, usage);
+        if takes(run, at, key) {
+            at_work(run, action, |work| work.turns.push(Turn { call: call.clone(), result: None }));
+        }
+    } else if let Fact::Used { key, action, result, refused, .. } = fact
+        && takes(run, at, key)
+    {
+        at_work(run, action, |work| {
+            work.refused += u32::from(*refused);
+            if let Some(turn) = work.turns.last_mut() {
+                turn.result = Some(result.clone());
+            }
+        });
+    }
+}
+
+fn at_work(run: &mut Run, action: &ActionId, change: impl FnOnce(&mut Work)) {
+    if let Some(work) = run.work.get_mut(action) {
+        change(work);
+    }
+}
+
+/// Whether this is what the run waits for. Anything under another key came too late and is evidence only.
+fn takes(run: &mut Run, at: Millis, key: &Key) -> bool {
+    let awaited = *key == run.key();
+    if awaited {
+        run.failed_asks = 0;
+        run.retry = None;
+        run.progress += 1;
+        rest(run, at);
+    }
+    awaited
+}
+
+fn rest(run: &mut Run, at: Millis) {
+    if let Some(since) = run.busy_since.take() {
+        run.spent.active_ms += at.0.saturating_sub(since.0).unsigned_abs();
+    }
+}
+
+fn failed(run: &mut Run, at: Millis, key: &Key, problem: AskProblem, reason: &str) {
+    if *key != run.key() {
+        return;
+    }
+    rest(run, at);
+    let again = Key(format!("{}/again", run.key()));
+    run.failed_asks += 1;
+    match problem {
+        AskProblem::Passing => {
+            run.retry = Some(Retry { key: again, failed_at: at, reason: reason.to_owned() })
+        }
+        AskProblem::Lasting => run.broken = Some(reason.to_owned()),
+    }
+}
+
+fn end(run: &mut Run, at: Millis, state: EndState) {
+    rest(run, at);
+    run.end = Some(End { state, at });
+}
+
+fn spend(run: &mut Run, usage: &Usage) {
+    let spent = &mut run.spent;
+    spent.input_tokens += usage.input_tokens;
+    spent.output_tokens += usage.output_tokens;
+    if let Some(cost) = usage.cost_micro_usd {
+        *spent.cost_micro_usd.get_or_insert(0) += cost;
+    }
+    // The begun fact counted the first call; repairs and retries inside it come on top.
+    spent.model_calls += usage.calls.saturating_sub(1);
+}

@@ -1,0 +1,173 @@
+//! Purpose: what a command means for the thread as it stands: the facts that follow, or the words that it is answered
+//! with. Whether its author may give it has been asked before.
+
+use super::budget::Limits;
+use super::fact::{Fact, Notice, Trigger};
+use super::interpret::Reading;
+use super::plan_tool::{self, Approver, Refusal};
+use super::run::Run;
+use super::work::StepState;
+use crate::domain::{Account, Command, CommentId, Right, Verdict};
+use crate::plan::StepId;
+
+impl Reading<'_> {
+    pub(super) fn command(&self, command: &Command, comment: CommentId) -> Vec<Fact> {
+        self.allowed(Right::of(command), command.verb(), Some(comment), |by| {
+            let word = Word { by, comment };
+            match (command, self.record.live_run()) {
+                (Command::Help, _) => word.notice(Notice::HelpAsked),
+                (Command::Status, _) => word.notice(Notice::StatusAsked),
+                (Command::Unknown { word: unknown }, _) => {
+                    word.notice(Notice::UnknownVerb { word: unknown.clone() })
+                }
+                (Command::Plan, None) => self.mentioned(comment),
+                (Command::Retry, None) => self.retry(&word),
+                (Command::Plan | Command::Retry, Some(_)) => word.notice(Notice::AlreadyRunning),
+                (_, None) => word.notice(Notice::NothingRunning { verb: command.verb().to_owned() }),
+                (command, Some(run)) => self.to_run(command, run, &word),
+            }
+        })
+    }
+
+    fn to_run(&self, command: &Command, run: &Run, word: &Word<'_>) -> Vec<Fact> {
+        match command {
+            Command::Pause if run.pause.is_some() => word.notice(Notice::AlreadyPaused),
+            Command::Pause => vec![self.paused(Some(word.comment))],
+            Command::Resume if run.pause.is_none() && run.unclear.is_none() => word.notice(Notice::NotPaused),
+            Command::Resume => vec![self.resumed(Some(word.comment))],
+            Command::Cancel => plan_tool::clear_current(run, word.by, Some(word.comment)),
+            Command::Approve { what } => self.approve(run, word, what),
+            Command::Reject { why } => word.answered(plan_tool::reject(run, word.approver(), why), "reject"),
+            Command::SkipStep { step } => word.skip(run, step),
+            Command::Budget { by } => word.raise(run, by),
+            Command::SkipQuestion { .. }
+            | Command::Choose { .. }
+            | Command::Replan { .. }
+            | Command::Resolve { .. } => word.notice(Notice::NotYet { command: command.clone() }),
+            Command::Help | Command::Status | Command::Plan | Command::Retry | Command::Unknown { .. } => {
+                vec![]
+            }
+        }
+    }
+
+    /// Boxes count as they stand now: what somebody took out again is out, whoever told us of it or not.
+    fn approve(&self, run: &Run, word: &Word<'_>, words: &str) -> Vec<Fact> {
+        let Some(seen) = &self.seen.preview else { return word.approve(run, words) };
+        let (by, request) = (self.event.actor.clone(), seen.request);
+        if !seen.intact {
+            return vec![Fact::PreviewTampered { by, request }];
+        }
+        let (permission, boxes) = (self.permission(), seen.boxes.clone());
+        let looked = Fact::BoxesTicked { by, permission, request, boxes, counted: false };
+        let mut now = run.clone();
+        super::apply::apply(&mut now, self.seen.now, &looked);
+        std::iter::once(looked).chain(word.approve(&now, words)).collect()
+    }
+
+    fn retry(&self, word: &Word<'_>) -> Vec<Fact> {
+        let unfinished = self.record.run.as_ref().is_some_and(Run::has_unfinished_steps);
+        let open = self.seen.thread.is_some_and(|thread| thread.open);
+        match (unfinished, open) {
+            (true, true) => self.trigger(Trigger::Retried, Some(word.comment)),
+            (true, false) => vec![],
+            (false, _) => word.notice(Notice::NothingToRetry),
+        }
+    }
+
+    /// A request whose preview is gone cannot be answered by anybody who has not read it; it is put up anew.
+    pub(super) fn preview_deleted(&self, comment: CommentId) -> Vec<Fact> {
+        let request = self.record.preview_request(comment).filter(|request| !request.void);
+        let by = self.event.actor.clone();
+        request.map(|request| Fact::PreviewTampered { by, request: request.number }).into_iter().collect()
+    }
+
+    /// Boxes ticked in a preview of ours. The editor's right counts, not the author's, which is the bot.
+    pub(super) fn preview_edited(&self) -> Vec<Fact> {
+        let (Some(seen), true) = (&self.seen.preview, self.record.live_run().is_some()) else {
+            return vec![];
+        };
+        let by = self.event.actor.clone();
+        if !seen.intact {
+            return vec![Fact::PreviewTampered { by, request: seen.request }];
+        }
+        let right = Right::of(&Command::Approve { what: String::new() });
+        let counted = right.judge(&by, self.permission(), false) == Verdict::Allowed;
+        let permission = self.permission();
+        vec![Fact::BoxesTicked { by, permission, request: seen.request, boxes: seen.boxes.clone(), counted }]
+    }
+}
+
+/// A command by somebody who may give it.
+struct Word<'a> {
+    by: &'a Account,
+    comment: CommentId,
+}
+
+impl Word<'_> {
+    fn notice(&self, notice: Notice) -> Vec<Fact> {
+        vec![Fact::Noticed { by: self.by.clone(), notice, comment: Some(self.comment) }]
+    }
+
+    fn approver(&self) -> Approver<'_> {
+        Approver { by: self.by, comment: self.comment }
+    }
+
+    fn approve(&self, run: &Run, words: &str) -> Vec<Fact> {
+        let mut facts = self.answered(plan_tool::approve(run, self.approver(), words), "approve");
+        let left_out = facts.iter().find_map(|fact| {
+            if let Fact::Approved { left_out, .. } = fact { Some(left_out.clone()) } else { None }
+        });
+        let left_out = left_out.filter(|left_out| !left_out.is_empty());
+        facts.extend(
+            left_out.into_iter().flat_map(|left_out| self.notice(Notice::LeftOutOfApproval { left_out })),
+        );
+        facts
+    }
+
+    fn answered(&self, result: Result<Fact, Refusal>, verb: &str) -> Vec<Fact> {
+        match result {
+            Ok(fact) => vec![fact],
+            Err(Refusal::NoPlan | Refusal::NothingAsked) => {
+                self.notice(Notice::NothingToAnswer { verb: verb.to_owned() })
+            }
+            Err(
+                refusal @ (Refusal::TooOld
+                | Refusal::OtherPlan(_)
+                | Refusal::Selection(_)
+                | Refusal::OwnRequest),
+            ) => self.notice(Notice::BadApproval { why: refusal.to_string() }),
+        }
+    }
+
+    fn skip(&self, run: &Run, name: &str) -> Vec<Fact> {
+        let cannot =
+            |why: &str| self.notice(Notice::CannotSkip { step: name.to_owned(), why: why.to_owned() });
+        let Some(plan) = run.plan() else { return cannot("there is no plan yet") };
+        let step = plan.steps.iter().find(|step| step.id.0.eq_ignore_ascii_case(name));
+        let Some(step) = step else { return cannot("there is no such step") };
+        match run.step_state(plan, &step.id) {
+            StepState::Waiting | StepState::LeftOut => self.skipped(step.id.clone()),
+            StepState::AtWork if run.unclear.is_some() => self.skipped(step.id.clone()),
+            StepState::AtWork => cannot("I am at work on it"),
+            StepState::Done(_) => cannot("it is done"),
+            StepState::Failed(_) => cannot("it has failed"),
+            StepState::SkippedBy(_) => cannot("it is skipped already"),
+        }
+    }
+
+    fn skipped(&self, step: StepId) -> Vec<Fact> {
+        vec![Fact::StepSkipped { by: self.by.clone(), step, comment: Some(self.comment) }]
+    }
+
+    fn raise(&self, run: &Run, words: &str) -> Vec<Fact> {
+        let reached = run.budget.reached(&run.spent).map(|reached| reached.resource);
+        let resource = reached.unwrap_or_else(|| run.budget.main_resource());
+        match Limits::amount(resource, words) {
+            Some(amount) => {
+                let (by, comment) = (self.by.clone(), Some(self.comment));
+                vec![Fact::BudgetRaised { by, resource, amount, comment }]
+            }
+            None => self.notice(Notice::BadBudget { words: words.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Purpose: where a run is: the one thing that comes next, read off what exists. Pauses and other holds come before.
+
+use super::effect::{Policy, Question};
+use super::fact::Fact;
+use super::plan_tool;
+use super::run::{Revision, Run};
+use super::work::{Ended, Outcome, StepState, Turn, Work};
+use crate::actions::is_open;
+use crate::plan::{Action, Call, FeedbackKind, StepId};
+
+pub(super) enum Next<'a> {
+    Ask(Question),
+    Preflight,
+    Begin(&'a Action),
+    Act(&'a Action),
+    Use(&'a Action, &'a Call),
+    Deliver,
+    Note(Vec<Fact>),
+}
+
+pub(super) fn next<'a>(run: &'a Run, policy: &Policy) -> Next<'a> {
+    if let Some(reason) = &run.broken {
+        return Next::Note(plan_tool::give_up(run, reason));
+    }
+    let Some(plan) = run.plan().filter(|_| run.goal.is_some()) else {
+        let question = if run.goal.is_none() { Question::Understand } else { Question::Decompose };
+        return Next::Ask(question);
+    };
+    if plan.sequence.is_none() {
+        if plan.regenerated > policy.regenerations {
+            return Next::Note(plan_tool::give_up(run, &impossible(plan)));
+        }
+        return Next::Ask(Question::Sequence);
+    }
+    if plan.proposal.is_none() {
+        return Next::Note(plan_tool::propose(run).into_iter().collect());
+    }
+    if plan.ground.is_none() {
+        return Next::Preflight;
+    }
+    execution(run, plan, policy)
+}
+
+fn impossible(plan: &Revision) -> String {
+    let problems: Vec<&str> = plan.problems.iter().take(3).map(String::as_str).collect();
+    format!("No plan came out that can be carried out: {}", problems.join("; "))
+}
+
+fn execution<'a>(run: &'a Run, plan: &'a Revision, policy: &Policy) -> Next<'a> {
+    if is_reflection_due(run, policy) {
+        return Next::Ask(Question::Reflect);
+    }
+    if let Some((action, why)) = failure(run, plan) {
+        let reason = format!("Action {} failed: {why}", crate::actions::number_of(&action.id));
+        return Next::Note(plan_tool::give_up(run, &reason));
+    }
+    if let Some((action, work)) = run.current_action() {
+        return turn(run, action, work, policy);
+    }
+    if let Some(facts) = plan_tool::seek_approval(run, policy) {
+        return Next::Note(facts);
+    }
+    match plan.actions().find(|action| is_ready(run, plan, action)) {
+        Some(action) => Next::Begin(action),
+        None => finish(run, policy),
+    }
+}
+
+/// After every few actions and after each failure, while the plan is not through.
+pub(super) fn is_reflection_due(run: &Run, policy: &Policy) -> bool {
+    let reflections = &run.reflections;
+    let due = reflections.failure || reflections.since >= policy.reflection_interval.max(1);
+    due && reflections.count < policy.max_reflections && !run.executed
+}
+
+fn failure<'a>(run: &'a Run, plan: &'a Revision) -> Option<(&'a Action, &'a str)> {
+    plan.actions().filter(|action| !action.optional).find_map(|action| {
+        match run.work.get(&action.id).and_then(|work| work.ended.as_ref()) {
+            Some(Ended { outcome: Outcome::Failed { why }, .. }) => Some((action, why.as_str())),
+            Some(Ended { outcome: Outcome::Succeeded, .. }) | None => None,
+        }
+    })
+}
+
+fn turn<'a>(run: &'a Run, action: &'a Action, work: &'a Work, policy: &Policy) -> Next<'a> {
+    if !is_open(action) {
+        return Next::Act(action);
+    }
+    match work.turns.last() {
+        Some(Turn { call: Call::Finish { feedback }, result: None }) => {
+            let (outcome, actual) = match feedback.kind {
+                FeedbackKind::Difficulty => {
+                    (Outcome::Failed { why: feedback.summary.clone() }, feedback.summary.clone())
+                }
+                // A worker that says it is done has written; then the action has ended with the commit.
+                FeedbackKind::Implementation | FeedbackKind::Exploration
+                    if action.action_type != crate::plan::ActionKind::Analyze =>
+                {
+                    let why = "the worker came to an end without changing anything".to_owned();
+                    (Outcome::Failed { why: why.clone() }, why)
+                }
+                FeedbackKind::Implementation | FeedbackKind::Exploration => {
+                    (Outcome::Succeeded, feedback.summary.clone())
+                }
+            };
+            Next::Note(vec![plan_tool::ended(run, action, outcome, &actual)])
+        }
+        Some(Turn { call, result: None }) => Next::Use(action, call),
+        Some(Turn { result: Some(_), .. }) | None => {
+            let why = if work.turns.len() >= policy.max_turns {
+                format!("the worker did not come to an end in {} turns", policy.max_turns)
+            } else if work.refused > policy.max_refused {
+                "the worker asked again and again for what was not approved".to_owned()
+            } else {
+                return Next::Ask(Question::Work);
+            };
+            Next::Note(vec![plan_tool::ended(run, action, Outcome::Failed { why: why.clone() }, &why)])
+        }
+    }
+}
+
+fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
+    let step = plan.steps.iter().find(|step| step.id == action.task_id);
+    let grounded = |on: &StepId| {
+        matches!(run.step_state(plan, on), StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut)
+    };
+    !run.work.contains_key(&action.id)
+        && !plan.left_out.contains_key(&action.id)
+        && !run.skipped.contains_key(&action.task_id)
+        && run.is_approved(plan, &action.id)
+        && step.is_none_or(|step| step.dependencies.iter().all(grounded))
+}
+
+fn finish<'a>(run: &'a Run, policy: &Policy) -> Next<'a> {
+    if !run.executed {
+        return Next::Note(vec![plan_tool::executed(run)]);
+    }
+    let changed = run
+        .work
+        .values()
+        .any(|work| work.ended.as_ref().is_some_and(|ended| ended.evidence.commit.is_some()));
+    if changed && policy.delivers && run.delivery.is_none() {
+        return Next::Deliver;
+    }
+    Next::Note(vec![plan_tool::completed(run)])
+}

@@ -1,0 +1,185 @@
+//! Purpose: a plan on its way from proposed to approved: what was put up, who approved what, and what still waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::run::{Revision, Run};
+use crate::domain::{Account, AccountId, CommentId, Millis};
+use crate::plan::ActionId;
+
+/// Who brought a fact about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    Ai,
+    User,
+    System,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    pub files: u32,
+    pub specs: u32,
+}
+
+/// The plan as it was proposed, with where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    pub version: u32,
+    pub title: String,
+    pub rationale: String,
+    pub sources: Vec<CommentId>,
+    pub tags: Vec<String>,
+    pub at: Millis,
+}
+
+/// Where the work is done: a branch of our own that starts at a commit of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub branch: String,
+    /// What the change request will ask to be merged into; `None` when the branch is that of a change request already.
+    pub into: Option<String>,
+}
+
+/// An action by its id, exactly as it was when its digest was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    pub id: ActionId,
+    pub digest: String,
+}
+
+/// What an action of a request needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    pub id: ActionId,
+    pub digest: String,
+    /// How many people have to approve it.
+    pub approvals: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub number: u32,
+    pub at: Millis,
+    pub wanted: BTreeMap<ActionId, Wanted>,
+    /// Whoever asked for the run cannot approve its high risks.
+    pub not_requester: bool,
+    pub digest: String,
+    /// What is no longer as it was when an earlier approval was given.
+    pub changed: Vec<String>,
+    /// The preview, once it is on the thread.
+    pub comment: Option<CommentId>,
+    /// All boxes that were seen ticked, by whomever.
+    pub seen: BTreeSet<ActionId>,
+    /// The boxes that people with the right have ticked.
+    pub ticked: BTreeSet<ActionId>,
+    /// Somebody changed the text of the preview, so that nobody can know what others read there.
+    pub void: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    /// `None`: the policy lets it through.
+    pub by: Option<Account>,
+    /// The digest of each action: a long plan is looked through at every step of its run.
+    pub actions: BTreeMap<ActionId, String>,
+    pub at: Millis,
+}
+
+/// The state of a plan, derived; never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStatus {
+    Proposed,
+    PendingReview,
+    Approved,
+    Scheduled,
+    Executing,
+    Completed,
+    Aborted,
+}
+
+impl Run {
+    /// Whether enough people, or the policy, have approved exactly this.
+    #[must_use]
+    pub fn is_approved(&self, plan: &Revision, id: &ActionId) -> bool {
+        let Some(spec) = plan.specs.get(id) else { return false };
+        let mut people: BTreeSet<AccountId> = BTreeSet::new();
+        for approval in
+            plan.approvals.iter().filter(|approval| approval.actions.get(id) == Some(&spec.digest))
+        {
+            match &approval.by {
+                None => return true,
+                Some(account) => drop(people.insert(account.id)),
+            }
+        }
+        plan.requests
+            .iter()
+            .rev()
+            .find_map(|request| request.wanted.get(id).map(|wanted| (request, wanted)))
+            .is_some_and(|(request, wanted)| {
+                if request.not_requester && wanted.approvals > 0 && spec.risk == crate::actions::Risk::High {
+                    people.remove(&self.requester.id);
+                }
+                wanted.digest == spec.digest && people.len() >= wanted.approvals.max(1) as usize
+            })
+    }
+
+    /// Looks again which actions nobody has decided about. Done after every fact that may change it, because the question
+    /// is asked many times for every action, and the answer takes all of them.
+    pub(super) fn look_for_undecided(&mut self) {
+        let Some(plan) = self.revisions.last() else { return };
+        let undecided: Vec<ActionId> = plan
+            .actions()
+            .filter(|action| {
+                !self.work.contains_key(&action.id)
+                    && !plan.left_out.contains_key(&action.id)
+                    && !self.skipped.contains_key(&action.task_id)
+                    && !self.is_approved(plan, &action.id)
+            })
+            .map(|action| action.id.clone())
+            .collect();
+        if let Some(plan) = self.revisions.last_mut() {
+            plan.undecided = undecided;
+        }
+    }
+
+    /// The newest request, while it is still to be answered and still about the plan as it is.
+    #[must_use]
+    pub fn open_request<'a>(&self, plan: &'a Revision) -> Option<&'a Request> {
+        let request = plan.requests.last().filter(|request| !request.void && !plan.undecided.is_empty())?;
+        plan.undecided.iter().all(|id| request.covers(plan, id)).then_some(request)
+    }
+}
+
+impl Run {
+    /// Whether a request is open of whose preview nobody knows yet that it is on the thread.
+    #[must_use]
+    pub fn awaits_preview(&self) -> bool {
+        let request = self.plan().and_then(|plan| self.open_request(plan));
+        request.is_some_and(|request| request.comment.is_none())
+    }
+}
+
+impl Request {
+    fn covers(&self, plan: &Revision, id: &ActionId) -> bool {
+        match (self.wanted.get(id), plan.specs.get(id)) {
+            (Some(wanted), Some(spec)) => wanted.digest == spec.digest,
+            (_, _) => false,
+        }
+    }
+
+    /// Boxes as somebody with the right left them. What others ticked before stays out although it is among them.
+    pub(super) fn tick(&mut self, boxes: BTreeSet<ActionId>) {
+        self.ticked.extend(boxes.difference(&self.seen).cloned());
+        self.see(boxes);
+    }
+
+    /// Boxes as somebody without the right left them: what is no longer ticked is gone, what is new does not count.
+    pub(super) fn see(&mut self, boxes: BTreeSet<ActionId>) {
+        self.ticked.retain(|id| boxes.contains(id));
+        self.seen = boxes;
+    }
+}

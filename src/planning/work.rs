@@ -1,0 +1,106 @@
+//! Purpose: how far each action has come, with the evidence for it; what follows for its step is derived.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Account, Millis};
+use crate::plan::{Action, Call, StepId};
+
+use super::run::{Revision, Run};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum Outcome {
+    Succeeded,
+    Failed { why: String },
+}
+
+/// What can be shown for an action: a commit, an exit code, what was read or said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    pub commit: Option<String>,
+    pub exit_code: Option<i32>,
+    pub files: Vec<String>,
+    pub bytes: u64,
+    /// The beginning and the end of what came out, capped.
+    pub output: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    pub begun_at: Millis,
+    pub turns: Vec<Turn>,
+    /// Calls outside of what was approved.
+    pub refused: u32,
+    pub ended: Option<Ended>,
+}
+
+/// One call of a worker, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub call: Call,
+    pub result: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub outcome: Outcome,
+    pub evidence: Evidence,
+    /// What was found instead of, or as, the expected outcome.
+    pub actual: String,
+}
+
+/// Where a step stands, as the card shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepState<'a> {
+    Waiting,
+    AtWork,
+    /// With the evidence of its actions, in order.
+    Done(Vec<&'a Ended>),
+    Failed(&'a str),
+    SkippedBy(&'a Account),
+    /// None of its actions was approved.
+    LeftOut,
+}
+
+impl Run {
+    #[must_use]
+    pub fn step_state<'a>(&'a self, revision: &'a Revision, step: &StepId) -> StepState<'a> {
+        if let Some(by) = self.skipped.get(step) {
+            return StepState::SkippedBy(by);
+        }
+        let actions: Vec<&Action> = revision.actions().filter(|action| action.task_id == *step).collect();
+        if actions.is_empty() {
+            return StepState::Waiting;
+        }
+        let left_out = |action: &&&Action| revision.left_out.contains_key(&action.id);
+        if actions.iter().all(|action| left_out(&action)) {
+            return StepState::LeftOut;
+        }
+        let works: Vec<(&Action, Option<&Work>)> = actions
+            .iter()
+            .filter(|action| !left_out(action))
+            .map(|action| (*action, self.work.get(&action.id)))
+            .collect();
+        state_of(&works)
+    }
+}
+
+fn state_of<'a>(works: &[(&Action, Option<&'a Work>)]) -> StepState<'a> {
+    let ended = |work: &Option<&'a Work>| work.and_then(|work| work.ended.as_ref());
+    for (action, work) in works {
+        if let Some(Ended { outcome: Outcome::Failed { why }, .. }) = ended(work)
+            && !action.optional
+        {
+            return StepState::Failed(why);
+        }
+    }
+    let done: Vec<&Ended> = works.iter().filter_map(|(_, work)| ended(work)).collect();
+    if done.len() == works.len() {
+        StepState::Done(done)
+    } else if works.iter().any(|(_, work)| work.is_some()) {
+        StepState::AtWork
+    } else {
+        StepState::Waiting
+    }
+}

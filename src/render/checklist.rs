@@ -1,0 +1,57 @@
+//! Purpose: the steps of a plan as boxes. A box is ticked from evidence in the journal, never because somebody said so.
+
+use super::line;
+use super::status::who;
+use crate::plan::Step;
+use crate::planning::{Ended, Outcome, Revision, Run, StepState};
+
+const SHOWN_COMMITS: usize = 3;
+
+pub(super) fn checklist(run: &Run, plan: &Revision, cap: usize) -> String {
+    let lines: Vec<String> = plan.steps.iter().map(|step| box_of(run, plan, step, cap)).collect();
+    lines.join("\n")
+}
+
+fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
+    let what = format!("**{}**: {}", step.id, line(&step.description, cap));
+    let live = run.is_live();
+    match run.step_state(plan, &step.id) {
+        StepState::Waiting => format!("- [ ] {what}"),
+        StepState::AtWork if live => format!("- [ ] {what} ⏳"),
+        StepState::AtWork => format!("- [ ] {what} — begun"),
+        StepState::Done(ended) => format!("- [x] {what} — {}", evidence(&ended)),
+        StepState::Failed(why) => format!("- [ ] {what} — ❌ {}", line(why, cap)),
+        StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ skipped by {}", who(by)),
+        StepState::LeftOut => format!("- [ ] ~~{what}~~ ⏭ not approved"),
+    }
+}
+
+/// What a reader can check: commits, exit codes; else that it was looked at.
+pub(super) fn evidence(ended: &[&Ended]) -> String {
+    let mut shown: Vec<String> = vec![];
+    let commits: Vec<&str> = ended.iter().filter_map(|ended| ended.evidence.commit.as_deref()).collect();
+    shown.extend(
+        commits.iter().take(SHOWN_COMMITS).map(|commit| format!("`{}`", commit.get(..7).unwrap_or(commit))),
+    );
+    if commits.len() > SHOWN_COMMITS {
+        shown.push(format!("and {} more commits", commits.len() - SHOWN_COMMITS));
+    }
+    shown.extend(
+        ended.iter().filter_map(|ended| ended.evidence.exit_code).map(|code| format!("exit code {code}")),
+    );
+    let failed = ended.iter().filter(|ended| matches!(ended.outcome, Outcome::Failed { .. })).count();
+    if failed > 0 {
+        shown.push(format!("{failed} optional failed"));
+    }
+    if shown.is_empty() { "looked".to_owned() } else { shown.join(", ") }
+}
+
+pub(super) fn progress(run: &Run, plan: &Revision) -> String {
+    let done = done(run, plan);
+    let all = plan.steps.len();
+    format!("*Progress: {done}/{all} ({}%) complete*", (done * 100).checked_div(all).unwrap_or(0))
+}
+
+pub(super) fn done(run: &Run, plan: &Revision) -> usize {
+    plan.steps.iter().filter(|step| matches!(run.step_state(plan, &step.id), StepState::Done(_))).count()
+}

@@ -1,0 +1,220 @@
+//! Purpose: the preview: what is put up for approval, action by action. It is posted once and never edited by us, so
+//! that what was approved stays readable; people tick its boxes.
+
+use std::fmt::Write as _;
+
+use super::card::LARGEST;
+use super::status::{actions, short, usd};
+use super::{Voice, line};
+use crate::actions::{Preflight, Risk, Spec, number_of, risk_score};
+use crate::plan::{Action, ActionId, ActionKind};
+use crate::planning::{Request, Revision, Run};
+use crate::prompts::is_invisible;
+
+/// How much is shown of each action: words, and lines of its diff. Less when it would become too large.
+const SIZES: [(usize, usize); 4] = [(200, 25), (120, 8), (80, 0), (30, 0)];
+
+#[must_use]
+pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice) -> String {
+    let mut texts = SIZES.iter().map(|size| text(run, plan, request, voice, *size));
+    let small_enough = texts.find(|text| text.encode_utf16().count() <= LARGEST);
+    small_enough.unwrap_or_else(|| head(run, plan, request))
+}
+
+fn text(run: &Run, plan: &Revision, request: &Request, voice: &Voice, size: (usize, usize)) -> String {
+    let mut parts = vec![head(run, plan, request)];
+    if !request.changed.is_empty() {
+        let what: Vec<String> = request.changed.iter().map(|what| line(what, 200)).collect();
+        parts.push(format!(
+            "What changed since the approval: {}. Only what it concerns is put up again; what is done stays done.",
+            what.join("; ")
+        ));
+    }
+    let listed = plan.actions().filter(|action| request.wanted.contains_key(&action.id));
+    let lines: Vec<String> = listed
+        .filter_map(|action| plan.specs.get(&action.id).map(|spec| entry(action, spec, request, size)))
+        .collect();
+    parts.push(lines.join("\n"));
+    parts.push(how_to(request, voice));
+    parts.join("\n\n")
+}
+
+fn head(run: &Run, plan: &Revision, request: &Request) -> String {
+    let specs: Vec<&Spec> = request.wanted.keys().filter_map(|id| plan.specs.get(id)).collect();
+    let risks: Vec<Risk> = specs.iter().map(|spec| spec.risk).collect();
+    let files: std::collections::BTreeSet<&str> =
+        specs.iter().filter_map(|spec| spec.path.as_ref()).map(crate::actions::RepoPath::as_str).collect();
+    let files = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+    format!(
+        "## 🔎 Approval {} of `{}`\n{} on {files} · risk {:.2} · {}",
+        request.number,
+        short(&request.digest),
+        actions(specs.len()),
+        risk_score(&risks),
+        estimate(run, &specs)
+    )
+}
+
+/// Open actions take a few turns of a model each; what one turn costs is known from those before.
+fn estimate(run: &Run, specs: &[&Spec]) -> String {
+    let open = u64::try_from(specs.iter().filter(|spec| spec.open).count()).unwrap_or(u64::MAX);
+    if open == 0 {
+        return "no model calls needed".to_owned();
+    }
+    let calls = open.saturating_mul(3);
+    match run.spent.cost_micro_usd.zip(Some(u64::from(run.spent.model_calls))) {
+        Some((cost, so_far @ 1..)) if cost > 0 => {
+            format!("about {calls} model calls, {} USD", usd((cost / so_far).saturating_mul(calls)))
+        }
+        Some(_) | None => format!("about {calls} model calls"),
+    }
+}
+
+fn entry(action: &Action, spec: &Spec, request: &Request, (words, diff_lines): (usize, usize)) -> String {
+    let mark = match spec.risk {
+        Risk::Low => "low",
+        Risk::Medium => "medium",
+        Risk::High => "**high**",
+    };
+    let people = request.wanted.get(&action.id).map_or(1, |wanted| wanted.approvals);
+    let people = if people > 1 { format!(" · needs {people} people") } else { String::new() };
+    let optional = if action.optional { " · optional" } else { "" };
+    let mut text = format!(
+        "- [ ] **{}** {} · {mark}: {}{} · {}{people}{optional}",
+        number_of(&action.id),
+        target(action, spec),
+        spec.reason,
+        size_of(&spec.preflight),
+        action.task_id,
+    );
+    let purpose = line(&action.purpose, words);
+    if !purpose.is_empty() {
+        let _ = write!(text, "  \n  {purpose}");
+    }
+    if spec.open {
+        let _ = write!(text, "  \n  _{}_", open_words(action));
+    }
+    if let Some(diff) = spec.preflight.diff.as_deref().filter(|_| diff_lines > 0) {
+        let _ = write!(text, "\n\n{}", fenced(diff, diff_lines));
+    }
+    text
+}
+
+fn target(action: &Action, spec: &Spec) -> String {
+    let kind = action.action_type.as_str();
+    match action.action_type {
+        ActionKind::Run => format!("`{kind}` {}", code(&action.spec.command.join(" "))),
+        ActionKind::Tool => format!("`{kind}` {}", code(&action.tool)),
+        ActionKind::Create
+        | ActionKind::Write
+        | ActionKind::Mkdir
+        | ActionKind::Delete
+        | ActionKind::Read
+        | ActionKind::Analyze => match &spec.path {
+            Some(path) => format!("`{kind}` {}", code(path.as_str())),
+            None => format!("`{kind}`"),
+        },
+    }
+}
+
+fn open_words(action: &Action) -> &'static str {
+    match action.action_type {
+        ActionKind::Create | ActionKind::Write => {
+            "The content is not written yet: you approve that I write this file, and no other."
+        }
+        ActionKind::Tool => {
+            "The arguments are not chosen yet: you approve that I call this tool, and no other."
+        }
+        ActionKind::Analyze | ActionKind::Mkdir | ActionKind::Delete | ActionKind::Read | ActionKind::Run => {
+            "I only look."
+        }
+    }
+}
+
+fn size_of(preflight: &Preflight) -> String {
+    match (preflight.added, preflight.removed) {
+        (0, 0) => String::new(),
+        (added, removed) => format!(" (+{added} −{removed})"),
+    }
+}
+
+/// One code span, whatever is in it.
+fn code(text: &str) -> String {
+    let shown = visible(&text.replace('`', "'"));
+    let cut: String = shown.chars().take(200).collect();
+    let more = if cut.len() < shown.len() { "…" } else { "" };
+    format!("`{cut}{more}`")
+}
+
+/// A diff that nothing in it can end, with what nobody would see made visible.
+fn fenced(diff: &str, most: usize) -> String {
+    let longest = diff.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let all: Vec<&str> = diff.lines().collect();
+    let mut lines: Vec<String> = all.iter().take(most).map(|line| format!("  {}", visible(line))).collect();
+    if all.len() > most {
+        lines.push(format!("  … {} more lines", all.len() - most));
+    }
+    format!("  {fence}diff\n{}\n  {fence}", lines.join("\n"))
+}
+
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+fn how_to(request: &Request, voice: &Voice) -> String {
+    let not_requester =
+        if request.not_requester { " Who asked for this run cannot approve its high risks." } else { "" };
+    format!(
+        "{} lets me do all of it; {} a part; or tick boxes above and say {}. {} sends me back to choose again.{not_requester} \
+         I check before every action that nothing has changed since.",
+        voice.command("approve"),
+        voice.command("approve 1-3,5"),
+        voice.command("approve ticked"),
+        voice.command("reject why")
+    )
+}
+
+/// The boxes that are ticked in a preview, and its text with all of them empty again.
+#[must_use]
+pub fn read_boxes(body: &str) -> (Vec<ActionId>, String) {
+    let mut ticked = vec![];
+    let mut lines: Vec<String> = vec![];
+    for line in body.replace("\r\n", "\n").split('\n') {
+        let full = line.strip_prefix("- [x] **").or_else(|| line.strip_prefix("- [X] **"));
+        match full.and_then(|rest| rest.split_once("** ")) {
+            Some((number, rest)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {
+                ticked.push(ActionId(format!("a{number}")));
+                lines.push(format!("- [ ] **{number}** {rest}"));
+            }
+            Some(_) | None => lines.push(line.to_owned()),
+        }
+    }
+    (ticked, lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_read_and_emptied() {
+        let body = "## x\n\n- [x] **1** `write` `a`\n  - [x] **2** no\n- [X] **12** y\n- [ ] **3** z";
+        let (ticked, empty) = read_boxes(body);
+        assert_eq!(ticked, [ActionId("a1".to_owned()), ActionId("a12".to_owned())]);
+        assert_eq!(empty, "## x\n\n- [ ] **1** `write` `a`\n  - [x] **2** no\n- [ ] **12** y\n- [ ] **3** z");
+        assert_eq!(read_boxes(&empty).1, empty);
+    }
+
+    #[test]
+    fn nothing_ends_a_diff_early() {
+        let text = fenced("+```\n+</details>\n+@maria \u{202e}x", 10);
+        assert!(text.starts_with("  ````diff\n") && text.ends_with("\n  ````"), "{text}");
+        assert!(text.contains("\\u{202e}x"));
+        assert!(fenced("a\nb\nc", 2).contains("… 1 more lines"));
+    }
+}
