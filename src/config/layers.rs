@@ -149,6 +149,12 @@ impl Config {
 }
 
 impl RepoRule {
+    /// The tools that the rule itself names.
+    #[must_use]
+    pub fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
     pub(super) fn remember(&mut self, given: &Value) -> Result<(), serde_yaml::Error> {
         self.given = self.typed().written(given)?;
         Ok(())

@@ -53,7 +53,7 @@ pub use repo::{
 };
 pub use secrets::{EnvName, SecretError, SecretRef};
 pub use server::{Server, Store, StoreUrl};
-pub use tools::{McpServer, Paths, RunCommand, Tools};
+pub use tools::{McpServer, Paths, RunCommand, Tools, WithoutSandbox};
 pub use values::{BaseUrl, Confidence, Language, ListenAddr, Login, Usd};
 
 /// The settings of the server: the file with the defaults below it and the environment's switches above it.

@@ -106,9 +106,7 @@ impl Narrower {
         RepoSettings {
             triggers: self.triggers(&server.triggers, &wanted.triggers),
             planning: self.planning(&server.planning, &wanted.planning),
-            approval: Approval {
-                auto: self.lower("approval.auto", server.approval.auto, wanted.approval.auto),
-            },
+            approval: self.approval(&server.approval, &wanted.approval),
             crew: self.crew(&server.crew, &wanted.crew),
             tools: self.tools(&server.tools, &wanted.tools),
             deliver: self.lower("deliver", server.deliver, wanted.deliver),
@@ -116,6 +114,15 @@ impl Narrower {
             language: wanted.language.clone(),
             notices: wanted.notices,
             switches: server.switches,
+        }
+    }
+
+    fn approval(&mut self, server: &Approval, wanted: &Approval) -> Approval {
+        Approval {
+            auto: self.lower("approval.auto", server.auto, wanted.auto),
+            count: self.raise("approval.count", server.count, wanted.count),
+            not_requester: self.on("approval.not_requester", server.not_requester, wanted.not_requester),
+            expires_hours: self.lower("approval.expires_hours", server.expires_hours, wanted.expires_hours),
         }
     }
 
@@ -297,6 +304,8 @@ impl Narrower {
             tokens: self.lower_limit("budget.tokens", server.tokens, wanted.tokens),
             model_calls: self.lower_limit("budget.model_calls", server.model_calls, wanted.model_calls),
             minutes: self.lower_limit("budget.minutes", server.minutes, wanted.minutes),
+            files: self.lower_limit("budget.files", server.files, wanted.files),
+            bytes: self.lower_limit("budget.bytes", server.bytes, wanted.bytes),
         }
     }
 }
@@ -316,7 +325,9 @@ impl Narrower {
             (name.clone(), self.command(&format!("tools.commands.{name}"), known, asked))
         });
         let commands = commands.collect();
-        Tools { mcp_servers, commands, paths: self.paths(&server.paths, &wanted.paths) }
+        let without_sandbox =
+            self.lower("tools.without_sandbox", server.without_sandbox, wanted.without_sandbox);
+        Tools { mcp_servers, commands, without_sandbox, paths: self.paths(&server.paths, &wanted.paths) }
     }
 
     fn no_new_names<T>(&mut self, key: &str, server: &BTreeMap<ToolName, T>, wanted: &BTreeMap<ToolName, T>) {
@@ -333,6 +344,7 @@ impl Narrower {
             token_env: self.fixed(&format!("{key}.token_env"), &server.token_env, &wanted.token_env),
             pass_env: self.fixed(&format!("{key}.pass_env"), &server.pass_env, &wanted.pass_env),
             allow: self.fewer(&format!("{key}.allow"), &server.allow, &wanted.allow, "*"),
+            pins: self.fixed(&format!("{key}.pins"), &server.pins, &wanted.pins),
             timeout_seconds: self.lower(
                 &format!("{key}.timeout_seconds"),
                 server.timeout_seconds,
@@ -345,6 +357,7 @@ impl Narrower {
         RunCommand {
             enabled: self.off(&format!("{key}.enabled"), server.enabled, wanted.enabled),
             argv: self.fixed(&format!("{key}.argv"), &server.argv, &wanted.argv),
+            network: self.off(&format!("{key}.network"), server.network, wanted.network),
             timeout_seconds: self.lower(
                 &format!("{key}.timeout_seconds"),
                 server.timeout_seconds,
@@ -397,7 +410,8 @@ tools:
   mcp_servers:
     files: { command: [mcp-files], allow: ['read_*', list], pass_env: [HOME] }
   commands:
-    test: { argv: [cargo, test] }
+    test: { argv: [cargo, test], network: true }
+  without_sandbox: run_unprotected
   paths: { allow: ['src/**', 'docs/*.md'], deny: ['src/secret/**'] }
 deliver: draft
 ";
@@ -426,13 +440,15 @@ deliver: draft
              auto_assume_timeout_minutes: 60, max_clarification_requests: 1 } } }",
             "planning: { replanning: { global: { max_total_replans: 0, same_trigger_max_count: 1 } } }",
             "approval: { auto: nothing }",
+            "approval: { count: 2, not_requester: true, expires_hours: 24 }",
             "crew: { workers: 1, limits: { people: 0 } }",
             "tools: { mcp_servers: { files: { enabled: false } } }",
             "tools: { mcp_servers: { files: { allow: [read_file, 'read_d*'] } } }",
             "tools: { commands: { test: { enabled: false } } }",
             "tools: { paths: { allow: ['src/web/*.rs', 'docs/*.md'] } }",
             "deliver: branch-only",
-            "budget: { usd: 0.5, tokens: 1000, model_calls: 10, minutes: 5 }",
+            "budget: { usd: 0.5, tokens: 1000, model_calls: 10, minutes: 5, files: 3, bytes: 1000 }",
+            "tools: { commands: { test: { network: false } }, without_sandbox: refuse }",
             "language: ja",
             "notices: quiet",
         ] {
@@ -586,6 +602,16 @@ deliver: draft
         (
             "budget: { model_calls: 201 }",
             "`budget.model_calls` stays `200`: a repository's file may only lower it",
+        ),
+        (
+            "approval: { expires_hours: 169 }",
+            "`approval.expires_hours` stays `168`: a repository's file may only lower it",
+        ),
+        ("budget: { files: 201 }", "`budget.files` stays `200`: a repository's file may only lower it"),
+        ("budget: { bytes: null }", "`budget.bytes` stays `5000000`: a repository's file may only lower it"),
+        (
+            "tools: { mcp_servers: { files: { pins: { read: abc } } } }",
+            "`tools.mcp_servers.files.pins` stays as it is: only the server's own file sets it",
         ),
         ("budget: { minutes: 121 }", "`budget.minutes` stays `120`: a repository's file may only lower it"),
     ];

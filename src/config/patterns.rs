@@ -54,6 +54,14 @@ impl PathPattern {
     pub(super) fn known(text: &'static str) -> Self {
         Self(text.to_owned())
     }
+
+    /// Without case, so that a file system without it opens no back door. What cannot be compiled matches nothing; it
+    /// was refused when the file was read.
+    #[must_use]
+    pub fn matches(&self, path: &str) -> bool {
+        let glob = globset::GlobBuilder::new(&self.0).literal_separator(true).case_insensitive(true).build();
+        glob.is_ok_and(|glob| glob.compile_matcher().is_match(path))
+    }
 }
 
 impl AsRef<str> for PathPattern {

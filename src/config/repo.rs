@@ -44,11 +44,28 @@ impl Default for Triggers {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approval {
     /// Actions up to this risk run without a person's approval; `high` always needs one.
     pub auto: AutoApproval,
+    /// How many people have to approve an action of high risk.
+    pub count: NonZeroU32,
+    /// Whoever asked for the run cannot approve its high risks.
+    pub not_requester: bool,
+    /// After this long an approval is worth nothing.
+    pub expires_hours: NonZeroU32,
+}
+
+impl Default for Approval {
+    fn default() -> Self {
+        Self {
+            auto: AutoApproval::default(),
+            count: NonZeroU32::MIN,
+            not_requester: false,
+            expires_hours: const { NonZeroU32::new(168).unwrap() },
+        }
+    }
 }
 
 /// Ordered by how much runs unasked.
@@ -118,11 +135,22 @@ pub struct Budget {
     pub tokens: Option<u64>,
     pub model_calls: Option<u32>,
     pub minutes: Option<u32>,
+    /// Files that may be changed.
+    pub files: Option<u32>,
+    /// Bytes that may be written.
+    pub bytes: Option<u64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { usd: Some(Usd::of(2.0)), tokens: None, model_calls: Some(200), minutes: Some(120) }
+        Self {
+            usd: Some(Usd::of(2.0)),
+            tokens: None,
+            model_calls: Some(200),
+            minutes: Some(120),
+            files: Some(200),
+            bytes: Some(5_000_000),
+        }
     }
 }
 

@@ -17,7 +17,19 @@ pub struct Tools {
     pub mcp_servers: BTreeMap<ToolName, McpServer>,
     /// Commands that a run may execute, by name.
     pub commands: BTreeMap<ToolName, RunCommand>,
+    /// What happens to commands where nothing can cage them: neither bubblewrap nor Landlock.
+    pub without_sandbox: WithoutSandbox,
     pub paths: Paths,
+}
+
+/// Ordered by how much is risked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WithoutSandbox {
+    #[default]
+    Refuse,
+    /// They run with all that the server's account may do.
+    RunUnprotected,
 }
 
 /// Every key has a default, so that a later layer can change one of them alone; `Config::check` looks at the whole.
@@ -35,6 +47,8 @@ pub struct McpServer {
     pub pass_env: Vec<EnvName>,
     /// The tools that may be used, with `*` as wildcard at the end.
     pub allow: Vec<ToolPattern>,
+    /// Hashes of tools by name; a tool that no longer has its hash is switched off.
+    pub pins: BTreeMap<String, String>,
     pub timeout_seconds: NonZeroU32,
 }
 
@@ -47,6 +61,7 @@ impl Default for McpServer {
             token_env: None,
             pass_env: Vec::new(),
             allow: vec![ToolPattern::any()],
+            pins: BTreeMap::new(),
             timeout_seconds: const { NonZeroU32::new(60).unwrap() },
         }
     }
@@ -59,11 +74,18 @@ pub struct RunCommand {
     /// Program and arguments; no shell is involved.
     pub argv: Vec<String>,
     pub timeout_seconds: NonZeroU32,
+    /// Whether it may reach the network.
+    pub network: bool,
 }
 
 impl Default for RunCommand {
     fn default() -> Self {
-        Self { enabled: true, argv: Vec::new(), timeout_seconds: const { NonZeroU32::new(600).unwrap() } }
+        Self {
+            enabled: true,
+            argv: Vec::new(),
+            timeout_seconds: const { NonZeroU32::new(600).unwrap() },
+            network: false,
+        }
     }
 }
 
@@ -73,6 +95,15 @@ impl Default for RunCommand {
 pub struct Paths {
     pub allow: Vec<PathPattern>,
     pub deny: Vec<PathPattern>,
+}
+
+impl Paths {
+    /// Whether a run may touch this path.
+    #[must_use]
+    pub fn permits(&self, path: &str) -> bool {
+        let any = |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path));
+        any(&self.allow) && !any(&self.deny)
+    }
 }
 
 impl Default for Paths {

@@ -1,0 +1,232 @@
+//! Purpose: what a run does with its checkout: commit, find a commit again, throw away, show, push.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::call::{Answer, Call, Git, blocking};
+use super::changes::{Spool, Written, spool};
+use super::checkout::Opening;
+use super::error::push_failed;
+use super::mirror::records;
+use super::names::{BRANCH_PREFIX, branch_ref};
+use super::{Commit, GitError, Refusal, Remote, folders};
+use crate::actions::RepoPath;
+
+/// Who commits, as the history of the repository will say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    pub name: String,
+    pub email: String,
+}
+
+/// One checkout. While one of its functions is at work, no tool may be at work in the tree.
+#[derive(Debug)]
+pub struct Workspace {
+    git: Arc<Git>,
+    git_dir: PathBuf,
+    tree: PathBuf,
+    branch: String,
+    start: Commit,
+    author: Author,
+    /// What changes the checkout waits for what changes it already.
+    turn: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Committed {
+    /// `bytes` are those of the files as they now are.
+    Commit { commit: Commit, files: Vec<String>, bytes: u64 },
+    /// The tree is as last committed. An empty folder is nothing to git.
+    NothingChanged,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    pub text: String,
+    pub truncated: bool,
+}
+
+impl Workspace {
+    pub(super) fn new(git: Arc<Git>, dir: &Path, opening: Opening<'_>) -> Self {
+        Self {
+            git,
+            git_dir: dir.join("git"),
+            tree: dir.join("tree"),
+            branch: opening.branch.to_owned(),
+            start: opening.start.clone(),
+            author: opening.author.clone(),
+            turn: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// What tools may touch. Git's own folder is not in it.
+    #[must_use]
+    pub fn tree(&self) -> &Path {
+        &self.tree
+    }
+
+    #[must_use]
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Where the branch began for this run.
+    #[must_use]
+    pub fn start(&self) -> &Commit {
+        &self.start
+    }
+
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// # Errors
+    /// When the checkout is damaged.
+    pub async fn head(&self) -> Result<Commit, GitError> {
+        let answer = self.git.good(self.call(["rev-parse", "--verify", "HEAD^{commit}"])).await?;
+        answer.text().trim_end().parse().map_err(|error| GitError::Broken(format!("{error}")))
+    }
+
+    /// Commits everything that changed in the tree, except what `.gitignore` names and `named` does not.
+    ///
+    /// # Errors
+    /// When the change is larger than allowed, or a new file has a name of git's own. Nothing is committed then.
+    pub async fn commit(&self, message: &str, named: &[RepoPath]) -> Result<Committed, GitError> {
+        let _turn = self.turn.lock().await;
+        folders::clear_leftovers(&self.git_dir).await?;
+        let changes = self.changes(named).await?;
+        if changes.is_empty() {
+            return Ok(Committed::NothingChanged);
+        }
+        let head = self.commit_header(message);
+        let place = Spool { tree: self.tree.clone(), beside: self.git_dir.clone() };
+        let limits = self.git.settings.clone();
+        let written = blocking(move || spool(&place, &head, &changes, &limits)).await?;
+        let Written { stream, files, bytes } = written;
+        if files.is_empty() {
+            return Ok(Committed::NothingChanged);
+        }
+        self.git.good(self.call(["fast-import", "--quiet", "--date-format=now"]).input(stream)).await?;
+        Ok(Committed::Commit { commit: self.head().await?, files, bytes })
+    }
+
+    /// In the language of `fast-import`, which counts bytes: nothing in a message can be taken for a command.
+    fn commit_header(&self, message: &str) -> Vec<u8> {
+        let plain = |text: &str| text.replace(|c: char| c.is_control() || matches!(c, '<' | '>'), "");
+        let (name, email) = (plain(&self.author.name), plain(&self.author.email));
+        let message = format!("{}\n", message.replace('\0', "").trim_end());
+        let branch = &self.branch;
+        let size = message.len();
+        format!(
+            "commit refs/heads/{branch}\ncommitter {name} <{email}> now\ndata {size}\n{message}\n\
+             from refs/heads/{branch}^0\n"
+        )
+        .into_bytes()
+    }
+
+    /// The newest commit of this run whose message has exactly this line: what a crash left undecided is found so.
+    ///
+    /// # Errors
+    /// When the checkout is damaged.
+    pub async fn find_commit(&self, line: &str) -> Result<Option<Commit>, GitError> {
+        let log = self.messages(&self.start, "%H%n%B").await?;
+        let found = log.into_iter().find(|(_, message)| message.lines().any(|other| other == line));
+        Ok(found.map(|(commit, _)| commit))
+    }
+
+    /// The commits after `from` with the first lines of their messages, newest first.
+    ///
+    /// # Errors
+    /// When `from` is not in this checkout.
+    pub async fn log(&self, from: &Commit) -> Result<Vec<(Commit, String)>, GitError> {
+        self.messages(from, "%H%n%s").await
+    }
+
+    async fn messages(&self, from: &Commit, format: &str) -> Result<Vec<(Commit, String)>, GitError> {
+        let (format, range) = (format!("--format={format}"), format!("{from}..HEAD"));
+        let call = self.call(["log", "-z", "--no-color", "--no-show-signature", &format, &range, "--"]);
+        let answer = known(from, self.git.run(call).await?)?;
+        let log = records(&answer.out).filter_map(|record| {
+            let text = String::from_utf8_lossy(record);
+            let (commit, message) = text.split_once('\n')?;
+            Some((commit.parse().ok()?, message.trim_end().to_owned()))
+        });
+        Ok(log.collect())
+    }
+
+    /// What was committed since `from`, at most `cap` bytes of it.
+    ///
+    /// # Errors
+    /// When `from` is not in this checkout.
+    pub async fn diff(&self, from: &Commit, cap: usize) -> Result<Diff, GitError> {
+        let call = self.call([
+            "diff-tree",
+            "-r",
+            "--patch",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--find-renames",
+            "--submodule=short",
+            from.as_str(),
+            "HEAD",
+            "--",
+        ]);
+        let answer = known(from, self.git.run(call.at_most_bytes(cap)).await?)?;
+        let whole = match std::str::from_utf8(&answer.out) {
+            Err(error) if answer.cut && error.error_len().is_none() => &answer.out[..error.valid_up_to()],
+            Ok(_) | Err(_) => &answer.out[..],
+        };
+        Ok(Diff { text: String::from_utf8_lossy(whole).into_owned(), truncated: answer.cut })
+    }
+
+    /// Throws away what was not committed. What `.gitignore` names stays.
+    ///
+    /// # Errors
+    /// When a file cannot be replaced or removed.
+    pub async fn discard(&self) -> Result<(), GitError> {
+        let _turn = self.turn.lock().await;
+        folders::clear_leftovers(&self.git_dir).await?;
+        let reset = ["read-tree", "--reset", "-u", "--no-recurse-submodules", "HEAD"];
+        if self.git.run(self.call(reset)).await?.code != 0 {
+            // The index holds nothing that is not in the commit or the tree, so one that is damaged is made anew.
+            folders::remove_file(&self.git_dir.join("index")).await?;
+            self.git.good(self.call(reset)).await?;
+        }
+        self.git.good(self.call(["clean", "-ffdq"])).await?;
+        self.remove_git_folder(b"").await
+    }
+
+    /// Pushes this branch as it is committed; never by force. To do it again is harmless.
+    ///
+    /// # Errors
+    /// When the branch is not ours or is the default branch, or the server does not take it.
+    pub async fn push(&self, remote: &Remote, default_branch: Option<&str>) -> Result<(), GitError> {
+        let refuse = |why| Err(GitError::Refused { branch: self.branch.clone(), why });
+        if default_branch == Some(self.branch.as_str()) {
+            return refuse(Refusal::DefaultBranch);
+        }
+        if !self.branch.starts_with(BRANCH_PREFIX) {
+            return refuse(Refusal::NotOurs);
+        }
+        let branch = branch_ref(&self.branch)?;
+        let args =
+            ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--"];
+        let call = Call::new(args).with(&remote.address()?).args([format!("{branch}:{branch}")]);
+        let answer = self.git.run(call.within(&self.git_dir)).await?;
+        if answer.code == 0 { Ok(()) } else { Err(push_failed(&answer.text(), &answer.said)) }
+    }
+
+    pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> Call {
+        Call::new(args).within(&self.git_dir).on_tree(&self.tree)
+    }
+
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+}
+
+fn known(from: &Commit, answer: Answer) -> Result<Answer, GitError> {
+    if answer.code == 128 { Err(GitError::NoSuchCommit(from.clone())) } else { answer.good() }
+}
