@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::Redactor;
 
 /// What is logged when nobody says otherwise. The libraries below us tell too much at `info`.
-pub const DEFAULT_FILTER: &str = "info,sqlx=warn,octocrab=warn,hyper=warn";
+pub const DEFAULT_FILTER: &str = "info,sqlx=warn,octocrab=warn,hyper=warn,rmcp=off";
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {

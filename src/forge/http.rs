@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -128,6 +128,13 @@ fn pause(headers: &HeaderMap) -> Duration {
     }
 }
 
+/// How long something lasts that ends at this time, by the server's own clock.
+pub(super) fn lasts(headers: &HeaderMap, until: &str) -> Option<Duration> {
+    let now = headers.get(header::DATE)?.to_str().ok().and_then(server_seconds)?;
+    let until: jiff::Timestamp = until.parse().ok()?;
+    Some(Duration::from_secs(u64::try_from(until.as_second()).ok()?.saturating_sub(now)))
+}
+
 fn server_seconds(date: &str) -> Option<u64> {
     let time = jiff::fmt::rfc2822::parse(date).ok()?;
     u64::try_from(time.timestamp().as_second()).ok()
@@ -178,13 +185,20 @@ fn message_of(body: &[u8]) -> String {
         message: serde_json::Value,
         #[serde(default)]
         error: serde_json::Value,
+        /// GitHub's `message` is often only "Validation Failed"; what failed stands here.
+        #[serde(default)]
+        errors: serde_json::Value,
     }
     let Ok(told) = serde_json::from_slice::<Told>(body) else { return String::new() };
     let said = if told.message.is_null() { told.error } else { told.message };
     if said.is_null() {
         return String::new();
     }
-    said.as_str().map_or_else(|| said.to_string(), str::to_owned)
+    let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
+    match told.errors.pointer("/0/message").and_then(serde_json::Value::as_str) {
+        Some(detail) => format!("{said}: {detail}"),
+        None => said,
+    }
 }
 
 /// One line of at most 200 characters.
@@ -230,6 +244,13 @@ mod tests {
             r#"{"message":{"body":["is too long"]}}"#,
             r#"Invalid("the answer is 422 ({\"body\":[\"is too long\"]})")"#,
         );
+        check(
+            422,
+            &[],
+            r#"{"message":"Validation Failed","errors":[{"message":"A pull request already exists"}]}"#,
+            r#"Invalid("the answer is 422 (Validation Failed: A pull request already exists)")"#,
+        );
+        check(422, &[], r#"{"message":"No","errors":["odd"]}"#, r#"Invalid("the answer is 422 (No)")"#);
         check(400, &[], "", r#"Invalid("the answer is 400")"#);
         check(502, &[], "<html>", r#"Unclear("the answer is 502")"#);
         check(307, &[], "", r#"NotFound("the answer is 307; it was renamed or moved, use its new name")"#);
@@ -257,6 +278,21 @@ mod tests {
             r#"{"message":"You have exceeded a secondary rate limit."}"#,
             r#"RateLimited { retry_after: 60s, why: "the answer is 403 (You have exceeded a secondary rate limit.)" }"#,
         );
+    }
+
+    #[test]
+    fn time_left_is_counted_by_the_servers_clock() {
+        let check = |date: &str, until: &str, expected: Option<u64>| {
+            assert_eq!(
+                lasts(&headers(&[("date", date)]), until),
+                expected.map(Duration::from_secs),
+                "{until}"
+            );
+        };
+        check("Mon, 16 Nov 2026 02:00:00 GMT", "2026-11-16T03:00:00Z", Some(3600));
+        check("Mon, 16 Nov 2026 02:00:00 GMT", "2026-11-16T01:00:00Z", Some(0));
+        check("Mon, 16 Nov 2026 02:00:00 GMT", "soon", None);
+        check("yesterday", "2026-11-16T03:00:00Z", None);
     }
 
     #[test]

@@ -5,13 +5,15 @@
 //! room sees a forge's JSON.
 //!
 //! Reads and repeatable writes are retried here (see [`retry`]). Creating a comment is sent exactly once: after
-//! [`ForgeError::Unclear`] the caller looks for its marker with [`Forge::find_comments`] before it tries again.
+//! [`ForgeError::Unclear`] the caller looks for its marker with [`Forge::find_comments`] before it tries again. The same
+//! holds for change requests, which are found by their branch with [`Forge::find_change_request`].
 
 mod error;
 pub mod github;
 pub mod gitlab;
 mod http;
 pub mod local;
+mod memory;
 pub mod retry;
 
 pub use error::ForgeError;
@@ -20,8 +22,11 @@ pub use gitlab::{Gitlab, GitlabSettings};
 pub use local::{Local, LocalSettings, World};
 pub use retry::Patience;
 
+use secrecy::SecretString;
+
 use crate::domain::{
-    Account, AccountId, Comment, CommentId, ForgeKind, Permission, Project, Thread, ThreadRef,
+    Account, AccountId, ChangeRequest, Comment, CommentId, ForgeKind, NewChangeRequest, Permission, Project,
+    Repository, Thread, ThreadRef,
 };
 
 pub use crate::domain::Reaction;
@@ -34,6 +39,31 @@ pub enum Forge {
     Github(Github),
     Gitlab(Gitlab),
     Local(Local),
+}
+
+/// How git reaches a repository.
+#[derive(Debug, Clone)]
+pub struct GitAccess {
+    pub url: String,
+    /// Empty where there is no secret.
+    pub user: String,
+    pub secret: Option<SecretString>,
+}
+
+impl GitAccess {
+    fn with(base: &url::Url, p: &Project, user: &str, secret: SecretString) -> Self {
+        Self { url: Self::below(base, p), user: user.to_owned(), secret: Some(secret) }
+    }
+
+    /// Files on this machine need no credential, and must not see one.
+    fn to_files(base: &url::Url, p: &Project) -> Option<Self> {
+        let open = || Self { url: Self::below(base, p), user: String::new(), secret: None };
+        (base.scheme() == "file").then(open)
+    }
+
+    fn below(base: &url::Url, p: &Project) -> String {
+        format!("{}/{}.git", base.as_str().trim_end_matches('/'), p.path())
+    }
 }
 
 /// One short `match` per method; the error says what we were doing.
@@ -66,6 +96,8 @@ impl Forge {
         on_each!(self, "look up our own account", me())
     }
 
+    /// Asks only whether it changed where it was read before, which the forges answer for free.
+    ///
     /// # Errors
     /// `NotFound` also stands for a thread that we may not see.
     pub async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
@@ -205,6 +237,86 @@ impl Forge {
     /// `NotFound` when the bot cannot see the project.
     pub async fn check_access(&self, p: &Project) -> Result<Permission, ForgeError> {
         on_each!(self, format_args!("look up what we may do in {p}"), check_access(p))
+    }
+
+    /// Sent once and never repeated.
+    ///
+    /// # Errors
+    /// `Unclear` when it may have been opened all the same; `Invalid` when there is an open one from that branch
+    /// already, or a branch is not there.
+    pub async fn create_change_request(
+        &self,
+        p: &Project,
+        new: &NewChangeRequest<'_>,
+    ) -> Result<ChangeRequest, ForgeError> {
+        let opened = on_each!(
+            self,
+            format_args!("open a change request from `{}` in {p}", new.head),
+            create_change_request(p, new)
+        );
+        opened.map_err(ForgeError::into_unclear)
+    }
+
+    /// The change request from this branch of the repository itself, not of a fork: an open one if there is one, else
+    /// the newest.
+    ///
+    /// # Errors
+    /// `NotFound` when the project cannot be seen.
+    pub async fn find_change_request(
+        &self,
+        p: &Project,
+        head: &str,
+    ) -> Result<Option<ChangeRequest>, ForgeError> {
+        on_each!(
+            self,
+            format_args!("look for a change request from `{head}` in {p}"),
+            find_change_request(p, head)
+        )
+    }
+
+    /// Whether it is a draft stays as it is.
+    ///
+    /// # Errors
+    /// `NotFound` when the thread is no change request.
+    pub async fn edit_change_request(
+        &self,
+        t: &ThreadRef,
+        title: &str,
+        body: &str,
+    ) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("edit {t}"), edit_change_request(t, title, body))
+    }
+
+    /// Adds a reviewer to those that are there.
+    ///
+    /// # Errors
+    /// `Invalid` when the forge does not let this account review it.
+    pub async fn request_review(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
+        on_each!(self, format_args!("ask {} for a review of {t}", who.login), request_review(t, who))
+    }
+
+    /// # Errors
+    /// `NotFound` when the bot cannot see the project.
+    pub async fn repository(&self, p: &Project) -> Result<Repository, ForgeError> {
+        on_each!(self, format_args!("look at the repository of {p}"), repository(p))
+    }
+
+    /// Where git fetches and pushes, with a credential that is good for some minutes at least.
+    ///
+    /// # Errors
+    /// When the forge gives no credential; `Invalid` when the project has no repository.
+    pub async fn git_access(&self, p: &Project) -> Result<GitAccess, ForgeError> {
+        on_each!(self, format_args!("get access to the repository of {p}"), git_access(p))
+    }
+}
+
+/// Credentials of another account than the settings name are refused.
+fn expect_login(account: Account, expected: Option<&str>) -> Result<Account, ForgeError> {
+    match expected {
+        Some(expected) if !expected.eq_ignore_ascii_case(&account.login) => Err(ForgeError::Unauthorized(
+            format!("the credentials belong to `{}`, not to `{expected}`", account.login),
+        )),
+        Some(_) | None => Ok(account),
     }
 }
 

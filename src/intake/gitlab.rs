@@ -193,7 +193,23 @@ fn changes(payload: &Payload<'_>) -> Result<Vec<EventKind>, Gap> {
     for user in asked_for_review(changes.reviewers.as_ref()) {
         kinds.push(EventKind::ReviewRequested { reviewer: user.required("changes.reviewers.id")? });
     }
+    for user in asking_for_changes(changes.reviewers.as_ref()) {
+        kinds.push(asks_for_changes(payload, user.required("changes.reviewers.id")?));
+    }
     Ok(kinds)
+}
+
+/// A formal request for changes is a reviewer's new state; older versions do not tell of it. What the reviewer wrote comes
+/// as notes.
+fn asking_for_changes<'a, 'b>(change: Option<&'a Change<User<'b>>>) -> Vec<&'a User<'b>> {
+    let (_, new) = moved(change, |user| (user.id, user.asks_for_changes()));
+    new.into_iter().filter(|user| user.asks_for_changes()).collect()
+}
+
+fn asks_for_changes(payload: &Payload<'_>, by: Account) -> EventKind {
+    let at = payload.object_attributes.as_ref().and_then(|it| time(it.updated_at.as_ref()));
+    let comment = Comment { id: CommentId(0), author: by, body: String::new(), created_at: at };
+    EventKind::Reviewed { comment, asks_for_changes: true }
 }
 
 /// The new reviewers, and those who are asked once more.
@@ -201,6 +217,8 @@ fn asked_for_review<'a, 'b>(change: Option<&'a Change<User<'b>>>) -> Vec<&'a Use
     let again =
         change.iter().flat_map(|it| it.current.iter().flatten()).filter(|it| it.re_requested == Some(true));
     let (_, mut asked) = moved(change, |user| user.id);
+    // Whoever asks for changes without having been asked becomes a reviewer by that.
+    asked.retain(|user| !user.asks_for_changes());
     let known: HashSet<_> = asked.iter().map(|user| user.id).collect();
     asked.extend(again.filter(|user| !known.contains(&user.id)));
     asked

@@ -107,6 +107,9 @@ pub(super) struct User<'a> {
     #[serde(borrow)]
     username: Option<Text<'a>>,
     pub(super) re_requested: Option<bool>,
+    /// What a reviewer has come to.
+    #[serde(borrow)]
+    pub(super) state: Option<Text<'a>>,
 }
 
 impl User<'_> {
@@ -114,6 +117,10 @@ impl User<'_> {
     pub(super) fn account(user: Option<&Self>, id: i64) -> Account {
         let login = user.and_then(|user| user.username.as_deref()).unwrap_or_default();
         Account { id: AccountId(id), login: login.to_owned(), kind: kind_of(login) }
+    }
+
+    pub(super) fn asks_for_changes(&self) -> bool {
+        self.state.as_deref() == Some("requested_changes")
     }
 
     pub(super) fn required(&self, field: &'static str) -> Result<Account, Gap> {

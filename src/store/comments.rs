@@ -3,7 +3,7 @@
 use sqlx::{AnyConnection, Row as _};
 
 use super::{Held, Store, StoreError, ThreadLease, leases};
-use crate::domain::{CommentId, Millis};
+use crate::domain::{CommentId, Millis, ThreadRef};
 
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,24 @@ impl Store {
             .bind(lease.thread().to_string())
             .bind(key);
         self.while_held(lease, query).await
+    }
+
+    /// The hash of what was last posted as this comment.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn comment_hash(
+        &self,
+        thread: &ThreadRef,
+        id: CommentId,
+    ) -> Result<Option<String>, StoreError> {
+        let hash: Option<Option<String>> =
+            sqlx::query_scalar("SELECT body_hash FROM comments WHERE thread = $1 AND comment_id = $2")
+                .bind(thread.to_string())
+                .bind(id.0)
+                .fetch_optional(&self.shared.readers)
+                .await?;
+        Ok(hash.flatten())
     }
 
     /// As [`Store::comment_forgotten`], when only the comment's id on the forge is known.

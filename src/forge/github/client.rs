@@ -5,26 +5,30 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use http::{Method, header};
+use http::{HeaderValue, Method, header};
 use octocrab::auth::AppAuth;
 use octocrab::models::{AppId, InstallationId};
 use octocrab::service::middleware::base_uri::BaseUriLayer;
 use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
 use octocrab::{AuthState, EncodingKey, Octocrab, OctocrabBuilder};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::shapes::Installation;
+use super::shapes::{Installation, MintedToken};
 use super::{GithubAuth, GithubSettings};
 use crate::domain::Project;
 use crate::forge::http::{self as wire, Answer};
+use crate::forge::memory::{Reread, Seen};
 use crate::forge::retry::{self, Repeat};
 use crate::forge::{ForgeError, Patience};
 
 /// Three hundred pages of a hundred: more than any thread holds, and an end for a forge that never says "last page".
 const PAGE_CAP: u32 = 300;
+/// A token for git is replaced when it ends sooner than this: longer than any fetch or push takes.
+const GIT_TOKEN_RESERVE: Duration = Duration::from_secs(10 * 60);
 
 pub(super) struct Client {
     auth: Auth,
@@ -32,7 +36,7 @@ pub(super) struct Client {
 }
 
 enum Auth {
-    Token(Arc<Octocrab>),
+    Token { user: Arc<Octocrab>, token: SecretString },
     App { app: Arc<Octocrab>, known: Mutex<Known> },
 }
 
@@ -42,6 +46,12 @@ enum Auth {
 struct Known {
     of_project: HashMap<Project, u64>,
     clients: HashMap<u64, Arc<Octocrab>>,
+    git_tokens: HashMap<Project, GitToken>,
+}
+
+struct GitToken {
+    token: SecretString,
+    good_until: Instant,
 }
 
 /// Who we are where no project is concerned.
@@ -56,17 +66,19 @@ pub(super) struct Ask {
     method: Method,
     path: String,
     body: Option<Value>,
+    /// What the answer is compared with, for reads.
+    etag: Option<HeaderValue>,
     repeat: Repeat,
 }
 
 impl Ask {
     pub(super) fn get(path: impl Into<String>) -> Self {
-        Self { method: Method::GET, path: path.into(), body: None, repeat: Repeat::Safe }
+        Self { method: Method::GET, path: path.into(), body: None, etag: None, repeat: Repeat::Safe }
     }
 
     /// Sent once.
     pub(super) fn create(path: impl Into<String>, body: Value) -> Self {
-        Self { method: Method::POST, path: path.into(), body: Some(body), repeat: Repeat::Never }
+        Self { method: Method::POST, body: Some(body), repeat: Repeat::Never, ..Self::get(path) }
     }
 
     /// For POSTs that add to a set, where the second changes nothing.
@@ -79,7 +91,7 @@ impl Ask {
     }
 
     pub(super) fn delete(path: impl Into<String>, body: Option<Value>) -> Self {
-        Self { method: Method::DELETE, path: path.into(), body, repeat: Repeat::Safe }
+        Self { method: Method::DELETE, body, ..Self::get(path) }
     }
 }
 
@@ -88,8 +100,8 @@ impl Client {
         let auth = match &settings.auth {
             GithubAuth::Token(token) => {
                 wire::check_token(token)?;
-                let token = token.expose_secret().to_owned().into();
-                Auth::Token(Arc::new(octocrab(settings, AuthState::AccessToken { token })?))
+                let state = AuthState::AccessToken { token: token.expose_secret().to_owned().into() };
+                Auth::Token { user: Arc::new(octocrab(settings, state)?), token: token.clone() }
             }
             GithubAuth::App { id, private_key_pem } => {
                 let key =
@@ -105,7 +117,7 @@ impl Client {
 
     pub(super) fn voice(&self) -> Voice<'_> {
         match &self.auth {
-            Auth::Token(user) => Voice::User(user),
+            Auth::Token { user, .. } => Voice::User(user),
             Auth::App { app, .. } => Voice::App(app),
         }
     }
@@ -113,15 +125,13 @@ impl Client {
     /// Who speaks when a project is concerned.
     pub(super) async fn speaker(&self, project: &Project) -> Result<Arc<Octocrab>, ForgeError> {
         let (app, known) = match &self.auth {
-            Auth::Token(client) => return Ok(client.clone()),
+            Auth::Token { user, .. } => return Ok(user.clone()),
             Auth::App { app, known } => (app, known),
         };
         let remembered = lock(known).of_project.get(project).copied();
         let id = match remembered {
             Some(id) => id,
-            None => {
-                self.ask::<Installation>(app, &Ask::get(format!("{}/installation", repo(project)))).await?.id
-            }
+            None => self.ask::<Installation>(app, &Ask::get(installation_of(project))).await?.id,
         };
         lock(known).of_project.insert(project.clone(), id);
         self.installation(id)
@@ -129,7 +139,7 @@ impl Client {
 
     pub(super) fn installation(&self, id: u64) -> Result<Arc<Octocrab>, ForgeError> {
         let (app, known) = match &self.auth {
-            Auth::Token(client) => return Ok(client.clone()),
+            Auth::Token { user, .. } => return Ok(user.clone()),
             Auth::App { app, known } => (app, known),
         };
         let mut known = lock(known);
@@ -142,6 +152,50 @@ impl Client {
         let client = Arc::new(client);
         known.clients.insert(id, client.clone());
         Ok(client)
+    }
+
+    /// The credential for git: the user's own token, or one of the App that is good for this repository alone.
+    pub(super) async fn git_token(&self, project: &Project) -> Result<SecretString, ForgeError> {
+        let (app, known) = match &self.auth {
+            Auth::Token { token, .. } => return Ok(token.clone()),
+            Auth::App { app, known } => (app, known),
+        };
+        if let Some(kept) =
+            lock(known).git_tokens.get(project).filter(|kept| kept.good_until > Instant::now())
+        {
+            return Ok(kept.token.clone());
+        }
+        let asked_at = Instant::now();
+        let (token, lasts) = self.mint(app, project).await.map_err(no_token)?;
+        let good_until = asked_at + lasts.saturating_sub(GIT_TOKEN_RESERVE);
+        lock(known).git_tokens.insert(project.clone(), GitToken { token: token.clone(), good_until });
+        Ok(token)
+    }
+
+    /// A token that nobody uses does no harm, so asking for one may be repeated.
+    async fn mint(&self, app: &Octocrab, project: &Project) -> Result<(SecretString, Duration), ForgeError> {
+        let installation: Installation = self.ask(app, &Ask::get(installation_of(project))).await?;
+        let name = project.path().rsplit('/').next().unwrap_or_default();
+        let body = json!({ "repositories": [name], "permissions": installation.rights_for_git()? });
+        let ask = Ask::add(format!("/app/installations/{}/access_tokens", installation.id), body);
+        retry::run(&self.patience, ask.repeat, || async {
+            let answer = self.once(app, &ask).await?;
+            let minted: MintedToken = answer.json()?;
+            let lasts = wire::lasts(&answer.headers, &minted.expires_at).unwrap_or_default();
+            Ok((minted.secret(), lasts))
+        })
+        .await
+    }
+
+    pub(super) async fn reread<T: DeserializeOwned>(
+        &self,
+        gh: &Octocrab,
+        path: String,
+        seen: Option<&Seen>,
+    ) -> Result<Reread<T>, ForgeError> {
+        let ask = Ask { etag: seen.and_then(|seen| seen.etag.clone()), ..Ask::get(path) };
+        retry::run(&self.patience, ask.repeat, || async { Reread::of(self.send(gh, &ask).await?, seen) })
+            .await
     }
 
     pub(super) async fn ask<T: DeserializeOwned>(&self, gh: &Octocrab, ask: &Ask) -> Result<T, ForgeError> {
@@ -178,13 +232,21 @@ impl Client {
     }
 
     async fn once(&self, gh: &Octocrab, ask: &Ask) -> Result<Answer, ForgeError> {
-        let builder = http::Request::builder()
+        wire::judge(self.send(gh, ask).await?)
+    }
+
+    /// One request, and its answer whatever it is.
+    async fn send(&self, gh: &Octocrab, ask: &Ask) -> Result<Answer, ForgeError> {
+        let mut builder = http::Request::builder()
             .method(ask.method.clone())
             .uri(&ask.path)
             .header(header::ACCEPT, "application/vnd.github+json");
+        if let Some(etag) = &ask.etag {
+            builder = builder.header(header::IF_NONE_MATCH, etag);
+        }
         let request = gh.build_request(builder, ask.body.as_ref()).map_err(|error| self.failed(&error))?;
         let response = gh.execute(request).await.map_err(|error| self.failed(&error))?;
-        wire::judge(wire::read(response.map(reqwest::Body::wrap).into()).await?)
+        wire::read(response.map(reqwest::Body::wrap).into()).await
     }
 
     fn failed(&self, error: &octocrab::Error) -> ForgeError {
@@ -233,6 +295,10 @@ fn octocrab(settings: &GithubSettings, auth: AuthState) -> Result<Octocrab, Forg
 
 pub(super) fn repo(project: &Project) -> String {
     format!("/repos/{}", project.path())
+}
+
+pub(super) fn installation_of(project: &Project) -> String {
+    format!("{}/installation", repo(project))
 }
 
 /// One segment of a path, or one value of a query.

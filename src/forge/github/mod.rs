@@ -2,6 +2,7 @@
 //!
 //! GitHub numbers issues and pull requests together and serves both under `/issues`, so a thread is one thing here.
 
+mod changes;
 mod client;
 mod shapes;
 
@@ -9,18 +10,19 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use client::{Ask, Client, Voice, escape, repo};
+use client::{Ask, Client, Voice, escape, installation_of, repo};
 use octocrab::Octocrab;
 use secrecy::SecretString;
 use serde_json::json;
 use shapes::{
     App, CollaboratorPermission, Content, Created, GivenReaction, Installation, Issue, IssueComment,
-    IssueEvent, Repositories, Repository, User, account_or_ghost,
+    IssueEvent, Pull, Repositories, Repository, User, account_or_ghost,
 };
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::{FILE_CAP, ForgeError, Patience, Reaction, text_of_base64};
+use super::memory::{Memory, Reread, Seen};
+use super::{FILE_CAP, ForgeError, Patience, Reaction, expect_login, text_of_base64};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, CommentId, Permission, Project, Thread, ThreadRef,
 };
@@ -29,6 +31,8 @@ use crate::domain::{
 pub struct GithubSettings {
     /// `https://api.github.com`, or `https://host/api/v3` on an Enterprise Server.
     pub api_url: Url,
+    /// Where repositories are: `https://github.com`, or a folder as `file://`.
+    pub git_url: Url,
     pub auth: GithubAuth,
     /// When given, credentials of another account are refused.
     pub bot_login: Option<String>,
@@ -46,13 +50,15 @@ pub struct Github(Arc<Inner>);
 
 struct Inner {
     client: Client,
+    git_url: Url,
     bot_login: Option<String>,
     me: OnceCell<Account>,
+    seen: Memory,
 }
 
 impl fmt::Debug for Github {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { client: _, bot_login, me } = &*self.0;
+        let Inner { client: _, git_url: _, bot_login, me, seen: _ } = &*self.0;
         f.debug_struct("Github").field("bot_login", bot_login).field("me", me).finish_non_exhaustive()
     }
 }
@@ -64,7 +70,13 @@ impl Github {
     /// When the address is no URL or the credentials cannot be used.
     pub fn new(settings: &GithubSettings) -> Result<Self, ForgeError> {
         let client = Client::new(settings)?;
-        Ok(Self(Arc::new(Inner { client, bot_login: settings.bot_login.clone(), me: OnceCell::new() })))
+        Ok(Self(Arc::new(Inner {
+            client,
+            git_url: settings.git_url.clone(),
+            bot_login: settings.bot_login.clone(),
+            me: OnceCell::new(),
+            seen: Memory::default(),
+        })))
     }
 
     pub(super) async fn me(&self) -> Result<Account, ForgeError> {
@@ -76,16 +88,7 @@ impl Github {
             Voice::User(user) => self.client().ask(user, &Ask::get("/user")).await?,
             Voice::App(app) => self.ask_bot_of(app).await?,
         };
-        let account = user.account();
-        match &self.0.bot_login {
-            Some(expected) if !expected.eq_ignore_ascii_case(&account.login) => {
-                Err(ForgeError::Unauthorized(format!(
-                    "the credentials belong to `{}`, not to `{expected}`",
-                    account.login
-                )))
-            }
-            _ => Ok(account),
-        }
+        expect_login(user.account(), self.0.bot_login.as_deref())
     }
 
     /// The App's own token may only ask about the App, so one of its installations asks for the account.
@@ -104,7 +107,33 @@ impl Github {
 
     pub(super) async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
         let gh = self.speaker(t).await?;
-        Ok(self.client().ask::<Issue>(&gh, &Ask::get(issue(t))).await?.thread())
+        let seen = match self.0.seen.take(t) {
+            Some(seen) if seen.thread.is_change_request => self.read_pull(t, &gh, Some(&seen)).await?,
+            seen => self.read_issue(t, &gh, seen.as_ref()).await?,
+        };
+        self.0.seen.keep(t, &seen);
+        Ok(seen.thread)
+    }
+
+    async fn read_issue(
+        &self,
+        t: &ThreadRef,
+        gh: &Octocrab,
+        seen: Option<&Seen>,
+    ) -> Result<Seen, ForgeError> {
+        match self.client().reread::<Issue>(gh, issue(t), seen).await? {
+            Reread::Same(seen) => Ok(*seen),
+            Reread::New { value, .. } if value.is_pull() => self.read_pull(t, gh, None).await,
+            Reread::New { value, etag } => Ok(Seen { etag, thread: value.thread() }),
+        }
+    }
+
+    /// A pull request tells everything that an issue does, so the next time one request will do.
+    async fn read_pull(&self, t: &ThreadRef, gh: &Octocrab, seen: Option<&Seen>) -> Result<Seen, ForgeError> {
+        match self.client().reread::<Pull>(gh, pull(t), seen).await? {
+            Reread::Same(seen) => Ok(*seen),
+            Reread::New { value, etag } => Ok(Seen { etag, thread: value.thread(&t.project) }),
+        }
     }
 
     pub(super) async fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
@@ -118,7 +147,7 @@ impl Github {
     }
 
     pub(super) async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         let ask = Ask::create(format!("{}/comments", issue(t)), json!({ "body": body }));
         Ok(CommentId(self.client().ask::<Created>(&gh, &ask).await?.id))
     }
@@ -129,12 +158,12 @@ impl Github {
         id: CommentId,
         body: &str,
     ) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         self.client().tell(&gh, &Ask::patch(comment(t, id), json!({ "body": body }))).await
     }
 
     pub(super) async fn delete_comment(&self, t: &ThreadRef, id: CommentId) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         self.client().tell(&gh, &Ask::delete(comment(t, id), None)).await
     }
 
@@ -144,7 +173,7 @@ impl Github {
         on: Option<CommentId>,
         r: Reaction,
     ) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         let ask = Ask::add(reactions(t, on), json!({ "content": r.as_str() }));
         self.client().tell(&gh, &ask).await
     }
@@ -155,7 +184,7 @@ impl Github {
         on: Option<CommentId>,
         r: Reaction,
     ) -> Result<(), ForgeError> {
-        let (me, gh) = (self.me().await?, self.speaker(t).await?);
+        let (me, gh) = (self.me().await?, self.writer(t).await?);
         let path = format!("{}?content={}", reactions(t, on), r.as_str());
         let given: Vec<GivenReaction> = self.client().pages(&gh, &path, |page| page).await?;
         let ours = given.into_iter().filter(|g| g.user.as_ref().is_some_and(|u| AccountId(u.id) == me.id));
@@ -168,7 +197,7 @@ impl Github {
 
     /// GitHub answers 201 and assigns nobody when an account cannot be assigned, so the answer is looked at.
     pub(super) async fn assign(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         let ask = Ask::add(format!("{}/assignees", issue(t)), json!({ "assignees": [who.login] }));
         let after: Issue = self.client().ask(&gh, &ask).await?;
         if after.assignees.iter().any(|user| AccountId(user.id) == who.id) {
@@ -178,19 +207,19 @@ impl Github {
     }
 
     pub(super) async fn unassign(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         let body = json!({ "assignees": [who.login] });
         self.client().tell(&gh, &Ask::delete(format!("{}/assignees", issue(t)), Some(body))).await
     }
 
     pub(super) async fn add_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         let ask = Ask::add(format!("{}/labels", issue(t)), json!({ "labels": [label] }));
         self.client().tell(&gh, &ask).await
     }
 
     pub(super) async fn remove_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
-        let gh = self.speaker(t).await?;
+        let gh = self.writer(t).await?;
         self.client().tell(&gh, &Ask::delete(format!("{}/labels/{}", issue(t), escape(label)), None)).await
     }
 
@@ -295,7 +324,7 @@ impl Github {
 
     pub(super) async fn check_access(&self, p: &Project) -> Result<Permission, ForgeError> {
         if let Voice::App(app) = self.client().voice() {
-            let ask = Ask::get(format!("{}/installation", repo(p)));
+            let ask = Ask::get(installation_of(p));
             return Ok(self.client().ask::<Installation>(app, &ask).await?.highest());
         }
         let gh = self.client().speaker(p).await?;
@@ -312,6 +341,12 @@ impl Github {
         self.client().pages(&gh, &format!("{}/events", issue(t)), |page| page).await
     }
 
+    /// For requests that change the thread: what we know of it ends here, whether they work or not.
+    async fn writer(&self, t: &ThreadRef) -> Result<Arc<Octocrab>, ForgeError> {
+        self.0.seen.distrust(t);
+        self.speaker(t).await
+    }
+
     async fn speaker(&self, t: &ThreadRef) -> Result<Arc<Octocrab>, ForgeError> {
         self.client().speaker(&t.project).await
     }
@@ -323,6 +358,10 @@ impl Github {
 
 fn issue(t: &ThreadRef) -> String {
     format!("{}/issues/{}", repo(&t.project), t.number)
+}
+
+fn pull(t: &ThreadRef) -> String {
+    format!("{}/pulls/{}", repo(&t.project), t.number)
 }
 
 fn comment(t: &ThreadRef, id: CommentId) -> String {

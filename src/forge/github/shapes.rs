@@ -1,12 +1,14 @@
 //! Purpose: GitHub's JSON as far as we read it, and its translation. Unknown fields are ignored, missing ones forgiven.
 
+use secrecy::SecretString;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::domain::ForgeKind;
 use crate::domain::{
-    Account, AccountId, AccountKind, Comment, CommentId, Permission, Project, Thread, ThreadRef,
+    Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, ForgeKind, Permission,
+    Project, Thread, ThreadRef,
 };
-use crate::forge::millis;
+use crate::forge::{ForgeError, millis};
 
 #[derive(Deserialize)]
 pub(super) struct User {
@@ -56,17 +58,23 @@ pub(super) struct Issue {
 }
 
 impl Issue {
+    /// Pull requests are listed and shown among the issues, without their branches.
+    pub(super) fn is_pull(&self) -> bool {
+        self.pull_request.is_some()
+    }
+
     pub(super) fn thread(self) -> Thread {
         Thread {
             title: self.title,
             body: self.body.unwrap_or_default(),
             author: account_or_ghost(self.user),
             open: self.state == "open",
-            is_change_request: self.pull_request.is_some(),
+            is_change_request: false,
             confidential: false,
             assignees: self.assignees.into_iter().map(User::account).collect(),
             labels: self.labels.into_iter().map(|label| label.name).collect(),
             web_url: self.html_url,
+            branch: None,
         }
     }
 
@@ -77,10 +85,85 @@ impl Issue {
 }
 
 #[derive(Deserialize)]
+pub(super) struct Pull {
+    number: u64,
+    title: String,
+    body: Option<String>,
+    user: Option<User>,
+    state: String,
+    #[serde(default)]
+    draft: bool,
+    html_url: Option<String>,
+    head: End,
+    base: End,
+    #[serde(default)]
+    assignees: Vec<User>,
+    #[serde(default)]
+    labels: Vec<Label>,
+    #[serde(default)]
+    pub(super) requested_reviewers: Vec<User>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    #[serde(rename = "ref")]
+    name: String,
+    /// Nothing where a fork was deleted.
+    repo: Option<Repository>,
+}
+
+impl Pull {
+    pub(super) fn thread(self, p: &Project) -> Thread {
+        let (open, same_repository) = (self.is_open(), self.is_within(p));
+        Thread {
+            title: self.title,
+            body: self.body.unwrap_or_default(),
+            author: account_or_ghost(self.user),
+            open,
+            is_change_request: true,
+            confidential: false,
+            assignees: self.assignees.into_iter().map(User::account).collect(),
+            labels: self.labels.into_iter().map(|label| label.name).collect(),
+            web_url: self.html_url,
+            branch: Some(ChangeBranch { head: self.head.name, base: self.base.name, same_repository }),
+        }
+    }
+
+    /// Whether it comes from this branch of the project itself.
+    pub(super) fn is_from(&self, p: &Project, head: &str) -> bool {
+        self.head.name == head && self.is_within(p)
+    }
+
+    fn is_within(&self, p: &Project) -> bool {
+        self.head.repo.as_ref().is_some_and(|repo| repo.full_name.eq_ignore_ascii_case(p.path()))
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state == "open"
+    }
+
+    pub(super) fn change_request(self, p: &Project) -> ChangeRequest {
+        ChangeRequest {
+            thread: ThreadRef::issue(p.clone(), self.number),
+            open: self.is_open(),
+            author: account_or_ghost(self.user).id,
+            head: self.head.name,
+            base: self.base.name,
+            draft: self.draft,
+            title: self.title,
+            body: self.body.unwrap_or_default(),
+            web_url: self.html_url,
+        }
+    }
+}
+
+#[derive(Deserialize)]
 pub(super) struct Repository {
     full_name: String,
     #[serde(default)]
     pub(super) archived: bool,
+    pub(super) default_branch: Option<String>,
+    pub(super) html_url: Option<String>,
     #[serde(default)]
     pub(super) permissions: Rights,
 }
@@ -203,11 +286,27 @@ struct AppRights {
     contents: Option<String>,
     issues: Option<String>,
     metadata: Option<String>,
+    workflows: Option<String>,
 }
 
 impl Installation {
     pub(super) fn is_active(&self) -> bool {
         self.suspended_at.is_none()
+    }
+
+    /// What a token for git may do: no more than git needs, and of that only what was granted. GitHub asks for a right of
+    /// its own where a push changes workflows.
+    pub(super) fn rights_for_git(&self) -> Result<Map<String, Value>, ForgeError> {
+        let AppRights { contents, workflows, .. } = &self.permissions;
+        let Some(contents) = contents else {
+            return Err(ForgeError::Forbidden(
+                "the App has no access to the contents of repositories".into(),
+            ));
+        };
+        let granted = [("contents", Some(contents)), ("workflows", workflows.as_ref())];
+        let named =
+            granted.into_iter().filter_map(|(name, right)| Some((name.into(), right?.clone().into())));
+        Ok(named.collect())
     }
 
     /// An App has no role; what its permissions allow comes nearest to these.
@@ -222,6 +321,18 @@ impl Installation {
         } else {
             Permission::None
         }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct MintedToken {
+    token: String,
+    pub(super) expires_at: String,
+}
+
+impl MintedToken {
+    pub(super) fn secret(self) -> SecretString {
+        self.token.into()
     }
 }
 

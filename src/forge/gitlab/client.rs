@@ -7,13 +7,14 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use gitlab::api::{ApiError, AsyncClient, AsyncQuery, Endpoint, Pageable, Pagination, RestClient};
-use http::{HeaderValue, Method, Response};
+use http::{HeaderValue, Method, Response, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::GitlabSettings;
 use crate::forge::http::{self as wire, Answer};
+use crate::forge::memory::{Reread, Seen};
 use crate::forge::retry::{self, Repeat};
 use crate::forge::{ForgeError, Patience};
 
@@ -58,6 +59,25 @@ impl Client {
         gitlab::api::paged(endpoint, Pagination::All).query_async(self).await.map_err(failed)
     }
 
+    /// Past the crate, whose requests carry no headers of ours and whose answers are never "unchanged".
+    pub(super) async fn reread<T: DeserializeOwned>(
+        &self,
+        endpoint: impl Endpoint + Sync,
+        seen: Option<&Seen>,
+    ) -> Result<Reread<T>, ForgeError> {
+        let mut request = http::Request::new(Vec::new());
+        let url = self.api.join(&endpoint.endpoint()).map(String::from).unwrap_or_default();
+        *request.uri_mut() =
+            url.parse().map_err(|_| ForgeError::Invalid("the address is not a URL".into()))?;
+        if let Some(etag) = seen.and_then(|seen| seen.etag.clone()) {
+            request.headers_mut().insert(header::IF_NONE_MATCH, etag);
+        }
+        retry::run(&self.patience, Repeat::Safe, || async {
+            Reread::of(self.exchange(request.clone()).await?, seen)
+        })
+        .await
+    }
+
     async fn send(&self, request: http::Request<Vec<u8>>) -> Result<Answer, ForgeError> {
         let repeat = match *request.method() {
             Method::GET | Method::PUT | Method::DELETE => Repeat::Safe,
@@ -66,19 +86,24 @@ impl Client {
         retry::run(&self.patience, repeat, || self.once(request.clone())).await
     }
 
-    async fn once(&self, mut request: http::Request<Vec<u8>>) -> Result<Answer, ForgeError> {
+    async fn once(&self, request: http::Request<Vec<u8>>) -> Result<Answer, ForgeError> {
+        let answer = wire::judge(self.exchange(request).await?)?;
+        // Looked at here, inside the retries: a page of a proxy in between is worth asking again.
+        if !answer.body.is_empty() {
+            answer.json::<serde::de::IgnoredAny>()?;
+        }
+        Ok(answer)
+    }
+
+    /// One request, and its answer whatever it is.
+    async fn exchange(&self, mut request: http::Request<Vec<u8>>) -> Result<Answer, ForgeError> {
         let mut token = HeaderValue::from_str(self.token.expose_secret())
             .map_err(|_| ForgeError::Unauthorized("the token cannot be sent".into()))?;
         token.set_sensitive(true);
         request.headers_mut().insert("private-token", token);
         let request = reqwest::Request::try_from(request).map_err(|error| wire::lost(&error))?;
         let response = self.http.execute(request).await.map_err(|error| wire::lost(&error))?;
-        let answer = wire::judge(wire::read(response).await?)?;
-        // Looked at here, inside the retries: a page of a proxy in between is worth asking again.
-        if !answer.body.is_empty() {
-            answer.json::<serde::de::IgnoredAny>()?;
-        }
-        Ok(answer)
+        wire::read(response).await
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Issues and merge requests are numbered apart here and have the same requests twice; `endpoint.rs` makes them one.
 
+mod changes;
 mod client;
 mod endpoint;
 mod shapes;
@@ -25,7 +26,8 @@ use shapes::{Award, Created, File, Item, LabelEvent, Listed, Member, Note, Proje
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::{FILE_CAP, ForgeError, Patience, Reaction, text_of_base64};
+use super::memory::{Memory, Reread, Seen};
+use super::{FILE_CAP, ForgeError, Patience, Reaction, expect_login, text_of_base64};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, CommentId, Permission, Project, Thread, ThreadKind, ThreadRef,
 };
@@ -34,6 +36,8 @@ use crate::domain::{
 pub struct GitlabSettings {
     /// `https://gitlab.com`, or the address of a self-managed GitLab, with its sub-path if it has one.
     pub url: Url,
+    /// Where repositories are: usually the same address, or a folder as `file://`.
+    pub git_url: Url,
     pub token: SecretString,
     /// When given, a token of another account is refused.
     pub bot_login: Option<String>,
@@ -45,13 +49,16 @@ pub struct Gitlab(Arc<Inner>);
 
 struct Inner {
     client: Client,
+    git_url: Url,
+    token: SecretString,
     bot_login: Option<String>,
     me: OnceCell<Account>,
+    seen: Memory,
 }
 
 impl fmt::Debug for Gitlab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { client: _, bot_login, me } = &*self.0;
+        let Inner { client: _, git_url: _, token: _, bot_login, me, seen: _ } = &*self.0;
         f.debug_struct("Gitlab").field("bot_login", bot_login).field("me", me).finish_non_exhaustive()
     }
 }
@@ -63,7 +70,14 @@ impl Gitlab {
     /// When the address is no URL or the token cannot be used.
     pub fn new(settings: &GitlabSettings) -> Result<Self, ForgeError> {
         let client = Client::new(settings)?;
-        Ok(Self(Arc::new(Inner { client, bot_login: settings.bot_login.clone(), me: OnceCell::new() })))
+        Ok(Self(Arc::new(Inner {
+            client,
+            git_url: settings.git_url.clone(),
+            token: settings.token.clone(),
+            bot_login: settings.bot_login.clone(),
+            me: OnceCell::new(),
+            seen: Memory::default(),
+        })))
     }
 
     pub(super) async fn me(&self) -> Result<Account, ForgeError> {
@@ -71,21 +85,20 @@ impl Gitlab {
     }
 
     async fn ask_who_we_are(&self) -> Result<Account, ForgeError> {
-        let account =
-            self.client().ask::<User>(CurrentUser::builder().build().map_err(unbuilt)?).await?.account();
-        match &self.0.bot_login {
-            Some(expected) if !expected.eq_ignore_ascii_case(&account.login) => {
-                Err(ForgeError::Unauthorized(format!(
-                    "the token belongs to `{}`, not to `{expected}`",
-                    account.login
-                )))
-            }
-            _ => Ok(account),
-        }
+        let user: User = self.client().ask(CurrentUser::builder().build().map_err(unbuilt)?).await?;
+        expect_login(user.account(), self.0.bot_login.as_deref())
     }
 
     pub(super) async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
-        Ok(self.item(t).await?.thread(t.kind == ThreadKind::MergeRequest))
+        let seen = self.0.seen.take(t);
+        let seen = match self.client().reread::<Item>(OnThread::get(t, ""), seen.as_ref()).await? {
+            Reread::Same(seen) => *seen,
+            Reread::New { value, etag } => {
+                Seen { etag, thread: value.thread(t.kind == ThreadKind::MergeRequest) }
+            }
+        };
+        self.0.seen.keep(t, &seen);
+        Ok(seen.thread)
     }
 
     pub(super) async fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
@@ -94,7 +107,7 @@ impl Gitlab {
     }
 
     pub(super) async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
-        let note = OnThread::new(Method::POST, t, "/notes").form("body", body);
+        let note = self.change(Method::POST, t, "/notes").form("body", body);
         Ok(CommentId(self.client().ask::<Created>(note).await?.id))
     }
 
@@ -104,11 +117,11 @@ impl Gitlab {
         id: CommentId,
         body: &str,
     ) -> Result<(), ForgeError> {
-        self.client().tell(OnThread::new(Method::PUT, t, &note(id)).form("body", body)).await
+        self.client().tell(self.change(Method::PUT, t, &note(id)).form("body", body)).await
     }
 
     pub(super) async fn delete_comment(&self, t: &ThreadRef, id: CommentId) -> Result<(), ForgeError> {
-        self.client().tell(OnThread::new(Method::DELETE, t, &note(id))).await
+        self.client().tell(self.change(Method::DELETE, t, &note(id))).await
     }
 
     /// GitLab refuses a second award of the same name with 404, so a refusal is checked against what is there.
@@ -118,7 +131,7 @@ impl Gitlab {
         on: Option<CommentId>,
         r: Reaction,
     ) -> Result<(), ForgeError> {
-        let award = OnThread::new(Method::POST, t, &awards(on)).form("name", r.as_str());
+        let award = self.change(Method::POST, t, &awards(on)).form("name", r.as_str());
         match self.client().tell(award).await {
             Err(error @ (ForgeError::NotFound(_) | ForgeError::Invalid(_))) => {
                 let given = self.own_awards(t, on, r).await?;
@@ -135,7 +148,7 @@ impl Gitlab {
         r: Reaction,
     ) -> Result<(), ForgeError> {
         for id in self.own_awards(t, on, r).await? {
-            self.client().tell(OnThread::new(Method::DELETE, t, &format!("{}/{id}", awards(on)))).await?;
+            self.client().tell(self.change(Method::DELETE, t, &format!("{}/{id}", awards(on)))).await?;
         }
         Ok(())
     }
@@ -181,7 +194,7 @@ impl Gitlab {
     }
 
     async fn set_assignees(&self, t: &ThreadRef, ids: &[AccountId]) -> Result<(), ForgeError> {
-        let edit = OnThread::new(Method::PUT, t, "");
+        let edit = self.change(Method::PUT, t, "");
         // An empty list is not sent at all in a form; zero is GitLab's word for nobody.
         let edit = if ids.is_empty() { edit.form("assignee_ids[]", "0") } else { edit };
         let edit = ids.iter().fold(edit, |edit, id| edit.form("assignee_ids[]", id.0.to_string()));
@@ -190,12 +203,12 @@ impl Gitlab {
 
     pub(super) async fn add_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
         no_comma(label)?;
-        self.client().tell(OnThread::new(Method::PUT, t, "").form("add_labels", label)).await
+        self.client().tell(self.change(Method::PUT, t, "").form("add_labels", label)).await
     }
 
     pub(super) async fn remove_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
         no_comma(label)?;
-        self.client().tell(OnThread::new(Method::PUT, t, "").form("remove_labels", label)).await
+        self.client().tell(self.change(Method::PUT, t, "").form("remove_labels", label)).await
     }
 
     pub(super) async fn permission(&self, p: &Project, who: &Account) -> Result<Permission, ForgeError> {
@@ -300,6 +313,12 @@ impl Gitlab {
         let me = self.me().await?;
         self.project(p).await?;
         self.permission(p, &me).await
+    }
+
+    /// A request that changes the thread: what we know of it ends here, whether it works or not.
+    fn change<'a>(&self, method: Method, t: &ThreadRef, rest: &str) -> OnThread<'a> {
+        self.0.seen.distrust(t);
+        OnThread::new(method, t, rest)
     }
 
     async fn item(&self, t: &ThreadRef) -> Result<Item, ForgeError> {

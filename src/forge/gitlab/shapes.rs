@@ -2,7 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::domain::{Account, AccountId, AccountKind, Comment, CommentId, Permission, Thread, ThreadRef};
+use crate::domain::{
+    Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, Permission,
+    Project as ProjectName, Readiness, Repository, Thread, ThreadRef,
+};
 use crate::forge::millis;
 
 #[derive(Deserialize)]
@@ -41,6 +44,7 @@ fn account_or_ghost(user: Option<User>) -> Account {
 /// An issue or a merge request; they differ in little that we read.
 #[derive(Deserialize)]
 pub(super) struct Item {
+    iid: Option<u64>,
     title: String,
     description: Option<String>,
     author: Option<User>,
@@ -52,15 +56,24 @@ pub(super) struct Item {
     #[serde(default)]
     labels: Vec<String>,
     web_url: Option<String>,
+    #[serde(default)]
+    draft: bool,
+    source_branch: Option<String>,
+    target_branch: Option<String>,
+    source_project_id: Option<u64>,
+    target_project_id: Option<u64>,
+    #[serde(default)]
+    pub(super) reviewers: Vec<User>,
 }
 
 impl Item {
     pub(super) fn thread(self, is_change_request: bool) -> Thread {
         Thread {
-            title: self.title,
+            branch: self.branch(),
+            title: self.title(),
+            open: self.is_open(),
             body: self.description.unwrap_or_default(),
             author: account_or_ghost(self.author),
-            open: self.state == "opened",
             is_change_request,
             confidential: self.confidential,
             assignees: self.assignees.into_iter().map(User::account).collect(),
@@ -68,6 +81,67 @@ impl Item {
             web_url: self.web_url,
         }
     }
+
+    fn branch(&self) -> Option<ChangeBranch> {
+        let (head, base) = (self.source_branch.clone()?, self.target_branch.clone()?);
+        let same_repository =
+            self.source_project_id.is_some() && self.source_project_id == self.target_project_id;
+        Some(ChangeBranch { head, base, same_repository })
+    }
+
+    /// A draft is one by its title; everybody else has a field for that.
+    fn title(&self) -> String {
+        if self.draft { without_draft(&self.title).to_owned() } else { self.title.clone() }
+    }
+
+    /// As it is to be written, so that it stays a draft, or does not become one.
+    pub(super) fn title_for(&self, title: &str) -> String {
+        draft_title(title, if self.draft { Readiness::Draft } else { Readiness::Ready })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state == "opened"
+    }
+
+    /// `None` for what is no merge request.
+    pub(super) fn change_request(self, p: &ProjectName) -> Option<ChangeRequest> {
+        let ChangeBranch { head, base, .. } = self.branch()?;
+        Some(ChangeRequest {
+            thread: ThreadRef::merge_request(p.clone(), self.iid?),
+            title: self.title(),
+            open: self.is_open(),
+            author: account_or_ghost(self.author).id,
+            head,
+            base,
+            draft: self.draft,
+            body: self.description.unwrap_or_default(),
+            web_url: self.web_url,
+        })
+    }
+
+    pub(super) fn is_within_one_project(&self) -> bool {
+        self.branch().is_some_and(|branch| branch.same_repository)
+    }
+}
+
+pub(super) fn draft_title(title: &str, readiness: Readiness) -> String {
+    let title = without_draft(title);
+    match readiness {
+        Readiness::Draft => format!("Draft: {title}"),
+        Readiness::Ready => title.to_owned(),
+    }
+}
+
+/// GitLab takes a title for a draft's when it begins with one of these, as often as it does.
+fn without_draft(title: &str) -> &str {
+    let mut rest = title.trim_start();
+    let marks = ["draft:", "[draft]", "(draft)"];
+    while let Some(mark) =
+        marks.iter().find(|mark| rest.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark)))
+    {
+        rest = rest[mark.len()..].trim_start();
+    }
+    rest
 }
 
 /// An entry of a list over many projects.
@@ -175,9 +249,20 @@ pub(super) struct Project {
     pub(super) id: u64,
     #[serde(default)]
     visibility: String,
+    default_branch: Option<String>,
+    #[serde(default)]
+    empty_repo: bool,
+    #[serde(default)]
+    archived: bool,
+    web_url: Option<String>,
 }
 
 impl Project {
+    pub(super) fn repository(self) -> Repository {
+        let default_branch = self.default_branch.filter(|_| !self.empty_repo);
+        Repository { default_branch, archived: self.archived, web_url: self.web_url }
+    }
+
     /// What everybody with an account may do.
     pub(super) fn open_to_all(&self) -> Permission {
         match self.visibility.as_str() {
@@ -238,6 +323,24 @@ mod tests {
         check("assigned to @bottle", true, false);
         check("unassigned @bot", true, false);
         check("assigned to @bot", false, false);
+    }
+
+    #[test]
+    fn drafts_are_told_by_their_titles() {
+        for (title, bare) in [
+            ("Draft: Fast", "Fast"),
+            ("draft:Fast", "Fast"),
+            ("[Draft] Fast", "Fast"),
+            ("(DRAFT) Draft: Fast", "Fast"),
+            ("Drafty", "Drafty"),
+            ("Fast draft:", "Fast draft:"),
+            ("Draft", "Draft"),
+            ("Ärger", "Ärger"),
+            ("Draft:", ""),
+        ] {
+            assert_eq!(draft_title(title, Readiness::Ready), bare, "{title}");
+            assert_eq!(draft_title(title, Readiness::Draft), format!("Draft: {bare}"), "{title}");
+        }
     }
 
     #[test]

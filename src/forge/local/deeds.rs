@@ -3,9 +3,10 @@
 //! Every deed returns the [`Event`] that a forge would send about it. It says who did it and asks no right: whether
 //! somebody may is asked with [`World::must`] by those who act in somebody's name.
 
-use super::world::{CommentState, Logged, NewThread, Reacted, ThreadState, World};
+use super::world::{ChangeState, CommentState, Logged, NewThread, Reacted, ThreadState, World};
 use crate::domain::{
-    Account, AccountId, CommentId, Event, EventKind, ForgeKind, Millis, Project, ThreadKind, ThreadRef,
+    Account, AccountId, ChangeBranch, CommentId, Event, EventKind, ForgeKind, Millis, Project, ThreadKind,
+    ThreadRef,
 };
 use crate::forge::{ForgeError, Reaction};
 
@@ -21,13 +22,14 @@ impl World {
         let log = new.assignees.iter().map(|id| Logged::Assigned(*id));
         let log: Vec<Logged> = log.chain(new.labels.iter().cloned().map(Logged::Labelled)).collect();
         let labels = new.labels.clone();
+        let change = new.is_change_request.then(|| self.new_change(&t, new.branch));
         let state = ThreadState {
             id: self.fresh_id(),
             title: new.title,
             body: new.body,
             author: new.author,
             open: true,
-            is_change_request: new.is_change_request,
+            change,
             confidential: new.confidential,
             assignees: new.assignees,
             labels: new.labels,
@@ -42,6 +44,15 @@ impl World {
             self.log(&t, new.author, what, now)?;
         }
         Ok(Event { thread: t, actor, at: Some(now), kind: EventKind::Opened { assignees, labels } })
+    }
+
+    fn new_change(&self, t: &ThreadRef, branch: Option<ChangeBranch>) -> ChangeState {
+        let branch = branch.unwrap_or_else(|| ChangeBranch {
+            head: format!("change-{}", t.number),
+            base: self.project(&t.project).ok().and_then(|p| p.trunk()).unwrap_or_else(|| "main".into()),
+            same_repository: true,
+        });
+        ChangeState { branch, draft: false, merged: false, reviewers: Vec::new() }
     }
 
     /// GitLab numbers merge requests apart; the others number everything together.
@@ -259,7 +270,7 @@ impl World {
     }
 }
 
-fn event(t: &ThreadRef, actor: Account, now: Millis, kind: EventKind) -> Event {
+pub(super) fn event(t: &ThreadRef, actor: Account, now: Millis, kind: EventKind) -> Event {
     Event { thread: t.clone(), actor, at: Some(now), kind }
 }
 

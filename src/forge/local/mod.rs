@@ -2,6 +2,8 @@
 //!
 //! It is the forge of the demo and the fake of the engine's tests, so it refuses what the others refuse.
 
+mod bare;
+mod changes;
 mod deeds;
 mod disk;
 mod world;
@@ -10,9 +12,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use changes::{NewReview, Verdict};
 use disk::WorldFile;
 pub use world::{
-    CommentState, LogEntry, Logged, NewThread, ProjectState, Reacted, ThreadState, Visibility, World,
+    ChangeState, CommentState, LogEntry, Logged, NewThread, ProjectState, Reacted, ThreadState, Visibility,
+    World,
 };
 
 use super::{ForgeError, Reaction, text_of_file};
@@ -96,24 +100,24 @@ impl Local {
     /// Does something in the bot's name, if the bot may.
     fn act<T>(
         &self,
-        t: &ThreadRef,
+        p: &Project,
         needs: Permission,
         act: impl FnOnce(&mut World, AccountId, Millis) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
         let (bot, now) = (self.0.bot.id, self.now());
         self.with(|world| {
-            world.must(&t.project, bot, needs)?;
+            world.must(p, bot, needs)?;
             act(world, bot, now)
         })?
     }
 
     fn see<T>(
         &self,
-        t: &ThreadRef,
+        p: &Project,
         look: impl FnOnce(&World) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
         self.look(|world| {
-            world.must(&t.project, self.0.bot.id, Permission::Read)?;
+            world.must(p, self.0.bot.id, Permission::Read)?;
             look(world)
         })
     }
@@ -126,15 +130,15 @@ impl Local {
     }
 
     pub(super) fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
-        self.see(t, |world| world.picture(t))
+        self.see(&t.project, |world| world.picture(t))
     }
 
     pub(super) fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
-        self.see(t, |world| world.comments(t))
+        self.see(&t.project, |world| world.comments(t))
     }
 
     pub(super) fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
-        self.act(t, Permission::Read, |world, bot, now| {
+        self.act(&t.project, Permission::Read, |world, bot, now| {
             world.comment(t, bot, body, now)?;
             let newest = world.thread(t)?.comments.last().map(|comment| comment.id);
             newest.ok_or_else(|| ForgeError::Broken("the comment is not there".into()))
@@ -142,13 +146,13 @@ impl Local {
     }
 
     pub(super) fn edit_comment(&self, t: &ThreadRef, id: CommentId, body: &str) -> Result<(), ForgeError> {
-        self.act(t, self.to_change(t, id)?, |world, bot, now| {
+        self.act(&t.project, self.to_change(t, id)?, |world, bot, now| {
             world.edit_comment((t, id), bot, body, now).map(|_| ())
         })
     }
 
     pub(super) fn delete_comment(&self, t: &ThreadRef, id: CommentId) -> Result<(), ForgeError> {
-        self.act(t, self.to_change(t, id)?, |world, bot, now| {
+        self.act(&t.project, self.to_change(t, id)?, |world, bot, now| {
             world.delete_comment(t, id, bot, now).map(|_| ())
         })
     }
@@ -161,7 +165,7 @@ impl Local {
     }
 
     pub(super) fn react(&self, t: &ThreadRef, on: Option<CommentId>, r: Reaction) -> Result<(), ForgeError> {
-        self.act(t, Permission::Read, |world, bot, _| world.react(t, on, r, bot).map(|_| ()))
+        self.act(&t.project, Permission::Read, |world, bot, _| world.react(t, on, r, bot).map(|_| ()))
     }
 
     pub(super) fn unreact(
@@ -170,7 +174,7 @@ impl Local {
         on: Option<CommentId>,
         r: Reaction,
     ) -> Result<(), ForgeError> {
-        self.act(t, Permission::Read, |world, bot, _| {
+        self.act(&t.project, Permission::Read, |world, bot, _| {
             let given = &world.thread(t)?.reactions;
             let ours = given.iter().find(|g| g.on == on && g.by == bot && g.reaction == r).map(|g| g.id);
             ours.map_or(Ok(()), |id| world.unreact(t, id))
@@ -178,7 +182,7 @@ impl Local {
     }
 
     pub(super) fn assign(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
-        self.act(t, Permission::Triage, |world, bot, now| {
+        self.act(&t.project, Permission::Triage, |world, bot, now| {
             if world.permission(&t.project, who.id) == Permission::None {
                 return Err(ForgeError::Invalid(format!("`{}` cannot be assigned there", who.login)));
             }
@@ -187,15 +191,21 @@ impl Local {
     }
 
     pub(super) fn unassign(&self, t: &ThreadRef, who: &Account) -> Result<(), ForgeError> {
-        self.act(t, Permission::Triage, |world, bot, now| world.unassign(t, who.id, bot, now).map(|_| ()))
+        self.act(&t.project, Permission::Triage, |world, bot, now| {
+            world.unassign(t, who.id, bot, now).map(|_| ())
+        })
     }
 
     pub(super) fn add_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
-        self.act(t, Permission::Triage, |world, bot, now| world.label(t, label, bot, now).map(|_| ()))
+        self.act(&t.project, Permission::Triage, |world, bot, now| {
+            world.label(t, label, bot, now).map(|_| ())
+        })
     }
 
     pub(super) fn remove_label(&self, t: &ThreadRef, label: &str) -> Result<(), ForgeError> {
-        self.act(t, Permission::Triage, |world, bot, now| world.unlabel(t, label, bot, now).map(|_| ()))
+        self.act(&t.project, Permission::Triage, |world, bot, now| {
+            world.unlabel(t, label, bot, now).map(|_| ())
+        })
     }
 
     pub(super) fn permission(&self, p: &Project, who: &Account) -> Result<Permission, ForgeError> {
@@ -206,10 +216,7 @@ impl Local {
     }
 
     pub(super) fn read_file(&self, p: &Project, path: &str) -> Result<Option<String>, ForgeError> {
-        let found = self.look(|world| {
-            world.must(p, self.0.bot.id, Permission::Read)?;
-            Ok(world.project(p)?.files.get(path).cloned())
-        })?;
+        let found = self.see(p, |world| Ok(world.project(p)?.files.get(path).cloned()))?;
         found.map(|text| text_of_file(text.into_bytes())).transpose()
     }
 
@@ -236,16 +243,13 @@ impl Local {
     }
 
     fn who_did(&self, t: &ThreadRef, what: &Logged) -> Result<Option<Account>, ForgeError> {
-        self.see(t, |world| {
+        self.see(&t.project, |world| {
             let newest = world.thread(t)?.log.iter().rfind(|entry| entry.what == *what);
             newest.map(|entry| world.account(entry.by).cloned()).transpose()
         })
     }
 
     pub(super) fn check_access(&self, p: &Project) -> Result<Permission, ForgeError> {
-        self.look(|world| {
-            world.must(p, self.0.bot.id, Permission::Read)?;
-            Ok(world.permission(p, self.0.bot.id))
-        })
+        self.see(p, |world| Ok(world.permission(p, self.0.bot.id)))
     }
 }

@@ -4,11 +4,15 @@
 //! What can be done in it is in `deeds.rs`.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::super::{ForgeError, Reaction};
-use crate::domain::{Account, AccountId, Comment, CommentId, Millis, Permission, Project, Thread, ThreadRef};
+use super::bare;
+use crate::domain::{
+    Account, AccountId, ChangeBranch, Comment, CommentId, Millis, Permission, Project, Thread, ThreadRef,
+};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct World {
@@ -32,6 +36,32 @@ pub struct ProjectState {
     /// The files of the default branch.
     pub files: BTreeMap<String, String>,
     pub members: BTreeMap<AccountId, Permission>,
+    #[serde(default)]
+    pub archived: bool,
+    /// A bare repository on this machine.
+    #[serde(default)]
+    pub git: Option<PathBuf>,
+    /// Counts where there is no repository to look into; `None` as long as nothing was pushed.
+    #[serde(default = "usual_branch")]
+    pub default_branch: Option<String>,
+}
+
+fn usual_branch() -> Option<String> {
+    Some("main".into())
+}
+
+impl ProjectState {
+    /// What a clone checks out. A repository knows it best.
+    #[must_use]
+    pub fn trunk(&self) -> Option<String> {
+        self.git.as_deref().map_or_else(|| self.default_branch.clone(), bare::head)
+    }
+
+    /// Without a repository every branch may be there.
+    #[must_use]
+    pub fn has_branch(&self, name: &str) -> bool {
+        self.git.as_deref().is_none_or(|git| bare::has_branch(git, name))
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,7 +71,9 @@ pub struct ThreadState {
     pub body: String,
     pub author: AccountId,
     pub open: bool,
-    pub is_change_request: bool,
+    /// What only a change request has.
+    #[serde(default)]
+    pub change: Option<ChangeState>,
     pub confidential: bool,
     pub assignees: Vec<AccountId>,
     pub labels: Vec<String>,
@@ -50,6 +82,14 @@ pub struct ThreadState {
     pub comments: Vec<CommentState>,
     pub reactions: Vec<Reacted>,
     pub log: Vec<LogEntry>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ChangeState {
+    pub branch: ChangeBranch,
+    pub draft: bool,
+    pub merged: bool,
+    pub reviewers: Vec<AccountId>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -96,6 +136,8 @@ pub struct NewThread {
     pub body: String,
     pub author: AccountId,
     pub is_change_request: bool,
+    /// A change request without one gets a branch that is named after its number.
+    pub branch: Option<ChangeBranch>,
     pub confidential: bool,
     pub assignees: Vec<AccountId>,
     pub labels: Vec<String>,
@@ -109,6 +151,7 @@ impl NewThread {
             body: String::new(),
             author,
             is_change_request: false,
+            branch: None,
             confidential: false,
             assignees: Vec::new(),
             labels: Vec::new(),
@@ -160,11 +203,12 @@ impl World {
             body: state.body.clone(),
             author: self.account(state.author)?.clone(),
             open: state.open,
-            is_change_request: state.is_change_request,
+            is_change_request: state.change.is_some(),
             confidential: state.confidential,
             assignees: assignees.collect::<Result<_, _>>()?,
             labels: state.labels.clone(),
             web_url: None,
+            branch: state.change.as_ref().map(|change| change.branch.clone()),
         })
     }
 
@@ -221,14 +265,35 @@ impl World {
 
     pub fn add_project(&mut self, p: &Project, visibility: Visibility) {
         let id = self.fresh_id();
-        let (files, members) = (BTreeMap::new(), BTreeMap::new());
-        self.projects.insert(p.clone(), ProjectState { id, visibility, files, members });
+        let state = ProjectState {
+            id,
+            visibility,
+            files: BTreeMap::new(),
+            members: BTreeMap::new(),
+            archived: false,
+            git: None,
+            default_branch: usual_branch(),
+        };
+        self.projects.insert(p.clone(), state);
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn project_mut(&mut self, p: &Project) -> Result<&mut ProjectState, ForgeError> {
+        self.projects.get_mut(p).ok_or_else(|| ForgeError::NotFound(format!("there is no project {p}")))
     }
 
     /// # Errors
     /// `NotFound`.
     pub fn set_member(&mut self, p: &Project, who: AccountId, level: Permission) -> Result<(), ForgeError> {
         self.project_mut(p)?.members.insert(who, level);
+        Ok(())
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub fn set_git(&mut self, p: &Project, bare: &Path) -> Result<(), ForgeError> {
+        self.project_mut(p)?.git = Some(bare.to_owned());
         Ok(())
     }
 
@@ -262,10 +327,6 @@ impl World {
 
     pub(super) fn thread_mut(&mut self, t: &ThreadRef) -> Result<&mut ThreadState, ForgeError> {
         self.threads.get_mut(t).ok_or_else(|| ForgeError::NotFound(format!("there is no thread {t}")))
-    }
-
-    pub(super) fn project_mut(&mut self, p: &Project) -> Result<&mut ProjectState, ForgeError> {
-        self.projects.get_mut(p).ok_or_else(|| ForgeError::NotFound(format!("there is no project {p}")))
     }
 
     /// One counter for everything, so that ids grow with time as they do on the forges.
