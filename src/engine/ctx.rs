@@ -1,20 +1,22 @@
 //! Purpose: what every part of the engine works with, passed first.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::hands::Hands;
 use super::pace::Pace;
 use super::setbacks::Setbacks;
 use super::settings::RepoFiles;
-use crate::config::{Config, Redactor};
+use crate::actions::Risk;
+use crate::config::{AutoApproval, Config, Deliver, Redactor, RepoSettings};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
-use crate::planning::Policy;
+use crate::planning::{Key, Policy};
 use crate::store::{Caught, History, Store};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
@@ -27,6 +29,8 @@ pub struct Ctx {
     pub history: History,
     pub forges: Forges,
     pub planner: Model,
+    pub worker: Model,
+    pub hands: Hands,
     pub config: Arc<Config>,
     pub policy: Policy,
     pub pokes: Pokes,
@@ -47,18 +51,30 @@ pub struct Ctx {
     /// Knows our secrets, to keep them out of the journal and of comments.
     pub redactor: Redactor,
     pub setbacks: Setbacks,
+    /// What this process began and has not launched yet; whatever else is found begun was begun by one that died.
+    pub begun: Mutex<BTreeSet<Key>>,
+}
+
+/// Who thinks, and with which hands the work is done.
+pub struct Crew {
+    pub planner: Model,
+    pub worker: Model,
+    pub hands: Hands,
 }
 
 impl Ctx {
     /// Without secrets to hide; whoever has some sets [`Ctx::redactor`].
     #[must_use]
-    pub fn new(config: Arc<Config>, store: Store, forges: Forges, planner: Model, owner: String) -> Self {
+    pub fn new(config: Arc<Config>, store: Store, forges: Forges, crew: Crew, owner: String) -> Self {
+        let Crew { planner, worker, hands } = crew;
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
         Self {
             history: History::new(&config.data_dir),
             store,
             forges,
             planner,
+            worker,
+            hands,
             config,
             policy: Policy::default(),
             pokes: broadcast::channel(1_024).0,
@@ -73,12 +89,32 @@ impl Ctx {
             repo_files: RepoFiles::default(),
             redactor: Redactor::default(),
             setbacks: Setbacks::default(),
+            begun: Mutex::default(),
         }
     }
 
     #[must_use]
     pub fn now(&self) -> Millis {
         (self.clock)()
+    }
+
+    /// The numbers that hold for one repository.
+    pub(super) fn policy_for(&self, settings: &RepoSettings) -> Policy {
+        let auto = match settings.approval.auto {
+            AutoApproval::Nothing => None,
+            AutoApproval::Low => Some(Risk::Low),
+            AutoApproval::Medium => Some(Risk::Medium),
+        };
+        Policy {
+            auto,
+            approvals: settings.approval.count.get(),
+            not_requester: settings.approval.not_requester,
+            regenerations: settings.planning.replanning.action_sequence.max_regeneration_attempts,
+            reflection_interval: settings.planning.reflection_interval.get(),
+            max_reflections: settings.planning.max_reflection_count,
+            delivers: settings.deliver != Deliver::None,
+            ..self.policy.clone()
+        }
     }
 
     /// When something that was out of reach is tried again; later each time that it is.

@@ -12,6 +12,22 @@ pub(super) struct Desk {
     pub lease: ThreadLease,
     pub record: Record,
     pub voice: Voice,
+    /// Facts that the record knows already and the journal does not: they share the next append, which is soon.
+    held: Option<Held>,
+}
+
+struct Held {
+    at: Millis,
+    facts: Vec<NewFact>,
+}
+
+/// Whether a turn was written.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    Yes,
+    /// A delivery waits that has to be heard first.
+    NotYet,
 }
 
 impl Desk {
@@ -19,7 +35,7 @@ impl Desk {
         let record = load_record(ctx, lease.thread()).await?;
         let forge = lease.thread().project.forge;
         let bot = ctx.forge(forge)?.me().await?;
-        Ok(Self { lease, record, voice: Voice { forge, bot_login: bot.login } })
+        Ok(Self { lease, record, voice: Voice { forge, bot_login: bot.login }, held: None })
     }
 
     pub(super) fn thread(&self) -> &ThreadRef {
@@ -33,14 +49,39 @@ impl Desk {
         facts: Vec<Fact>,
         consumed: Vec<String>,
     ) -> anyhow::Result<()> {
-        let turn = Turn {
-            at: ctx.now(),
-            facts: self.new_facts(ctx, facts)?,
-            consumed,
-            timers: None,
-            pending: Pending::Allowed,
-        };
-        self.commit(ctx, turn).await
+        match self.commit(ctx, facts, Beside { consumed, timers: None, pending: Pending::Allowed }).await? {
+            Written::Yes => Ok(()),
+            Written::NotYet => bail!("{} has deliveries that were not taken yet", self.lease.thread()),
+        }
+    }
+
+    /// Appends the beginning of an action, unless a delivery waits: it may be a stop.
+    pub(super) async fn begin(&mut self, ctx: &Ctx, facts: Vec<Fact>) -> anyhow::Result<Written> {
+        self.commit(ctx, facts, Beside { consumed: vec![], timers: None, pending: Pending::Forbidden }).await
+    }
+
+    /// Takes facts into the record now and into the journal with the next append. Only for what would be found out
+    /// again if the server died in between.
+    pub(super) fn hold(&mut self, ctx: &Ctx, facts: Vec<Fact>) -> anyhow::Result<()> {
+        let at = self.held.as_ref().map_or_else(|| ctx.now(), |held| held.at);
+        let facts = self.new_facts(ctx, facts)?;
+        for fact in &facts {
+            let run = fact.run.clone().map(RunId);
+            let entry =
+                Entry { seq: self.record.seq + 1, at, run, fact: serde_json::from_value(fact.json.clone())? };
+            self.record.apply(&entry);
+        }
+        self.held.get_or_insert(Held { at, facts: vec![] }).facts.extend(facts);
+        Ok(())
+    }
+
+    pub(super) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Writes what is held back.
+    pub(super) async fn flush(&mut self, ctx: &Ctx) -> anyhow::Result<()> {
+        if self.is_holding() { self.append(ctx, vec![], vec![]).await } else { Ok(()) }
     }
 
     /// Replaces the thread's timers: the times at which it wants to be woken.
@@ -49,33 +90,35 @@ impl Desk {
         ctx: &Ctx,
         timers: Vec<(String, Millis)>,
     ) -> anyhow::Result<()> {
-        let turn = Turn {
-            at: ctx.now(),
-            facts: vec![],
-            consumed: vec![],
-            timers: Some(timers),
-            pending: Pending::Allowed,
-        };
-        self.commit(ctx, turn).await
+        let beside = Beside { consumed: vec![], timers: Some(timers), pending: Pending::Allowed };
+        self.commit(ctx, vec![], beside).await.map(|_| ())
     }
 
-    async fn commit(&mut self, ctx: &Ctx, turn: Turn) -> anyhow::Result<()> {
+    async fn commit(&mut self, ctx: &Ctx, facts: Vec<Fact>, beside: Beside) -> anyhow::Result<Written> {
+        let Beside { consumed, timers, pending } = beside;
+        let mut new = self.new_facts(ctx, facts)?;
+        let held = self.held.as_ref().map_or(0, |held| held.facts.len());
+        let at = self.held.as_ref().map_or_else(|| ctx.now(), |held| held.at);
+        if let Some(held) = &self.held {
+            new.splice(0..0, held.facts.iter().cloned());
+        }
+        let turn = Turn { at, facts: new, consumed, timers, pending };
         let rows = match ctx.store.append(&self.lease, turn).await.context("cannot append to the journal")? {
             Appended::Done(rows) => rows,
             Appended::LeaseLost => bail!("the lease on {} was lost", self.lease.thread()),
-            Appended::NotWhilePending => {
-                bail!("{} has deliveries that were not taken yet", self.lease.thread())
-            }
+            Appended::NotWhilePending => return Ok(Written::NotYet),
         };
-        for row in &rows {
-            let entry = read_row(row)?;
+        self.held = None;
+        for (place, row) in rows.iter().enumerate() {
             tracing::info!(thread = %self.lease.thread(), fact = %row.kind, "{}: {}", self.lease.thread(), row.kind);
-            self.record.apply(&entry);
+            if place >= held {
+                self.record.apply(&read_row(row)?);
+            }
         }
         if !rows.is_empty() {
             ctx.catch_up(self.lease.thread()).await;
         }
-        Ok(())
+        Ok(Written::Yes)
     }
 
     /// Gives each fact the run it belongs to. A trigger begins a new one, which what follows it belongs to.
@@ -94,6 +137,13 @@ impl Desk {
         }
         Ok(out)
     }
+}
+
+/// What is written together with facts.
+struct Beside {
+    consumed: Vec<String>,
+    timers: Option<Vec<(String, Millis)>>,
+    pending: Pending,
 }
 
 pub(super) async fn load_record(ctx: &Ctx, thread: &ThreadRef) -> anyhow::Result<Record> {

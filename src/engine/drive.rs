@@ -8,17 +8,28 @@ use tokio::sync::broadcast;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
+use tokio_util::sync::CancellationToken;
+
 use super::ctx::Ctx;
 use super::desk::Desk;
+use super::gate::Gate;
+use super::hands::Bench;
 use super::publish::{Drawn, Picture, Published};
-use super::{perform, publish, route};
+use super::settings::{Settled, settings};
+use super::{deliver, perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
-use crate::planning::{AskProblem, Effect, Fact, InFlight, Key, keeps, next_effects};
+use crate::plan::ActionId;
+use crate::planning::{
+    AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, Run, RunId, keeps, next_effects,
+};
 use crate::store::{Held, ThreadLease};
 
 /// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.
 const CARD_EVERY: Duration = Duration::from_secs(3);
 const TICK: Duration = Duration::from_millis(500);
+/// How long the end of an action waits for the beginning of the next, to share its append.
+const SHARE: Duration = Duration::from_millis(5);
+const POLICY_EVERY: Duration = Duration::from_secs(30);
 /// How long a drive may take to notice that the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -78,25 +89,40 @@ enum Rest {
 }
 
 /// What an effect under way ends with.
-enum Done {
+pub(super) enum Done {
     Facts(Vec<Fact>),
+    /// The end of an action.
+    Acted(Vec<Fact>),
+    Gate {
+        action: ActionId,
+        bench: Arc<Bench>,
+        said: Gate,
+    },
     Published(Published),
 }
 
-struct Drive<'a> {
-    ctx: &'a Arc<Ctx>,
-    desk: Desk,
+pub(super) struct Drive<'a> {
+    pub(super) ctx: &'a Arc<Ctx>,
+    pub(super) desk: Desk,
     /// Effects run as tasks of their own: one that waited for the drive to look at it could hold the store's one writer
     /// while the drive itself waits for that writer. Dropping the set ends them all.
-    under_way: JoinSet<(Key, Done)>,
-    handles: BTreeMap<Key, AbortHandle>,
+    pub(super) under_way: JoinSet<(Key, Done)>,
+    pub(super) handles: BTreeMap<Key, AbortHandle>,
+    /// Ends an action in an orderly way: its processes are asked to go first.
+    pub(super) stops: BTreeMap<Key, CancellationToken>,
+    /// The run's checkout, once it is needed.
+    pub(super) bench: Option<(String, Arc<Bench>)>,
+    pub(super) policy: Policy,
+    pub(super) policy_at: Option<Instant>,
+    /// When to try again to read what nothing can go on without.
+    pub(super) try_after: Option<Millis>,
     /// What the forge was last seen to show.
-    shown: Option<Picture>,
-    drawn_at: Option<Instant>,
+    pub(super) shown: Option<Picture>,
+    pub(super) drawn_at: Option<Instant>,
     /// When to try again to show what could not be shown.
-    draw_after: Option<Millis>,
+    pub(super) draw_after: Option<Millis>,
     /// Deliveries that cannot be read yet, each with the time to try again.
-    put_off: BTreeMap<String, Millis>,
+    pub(super) put_off: BTreeMap<String, Millis>,
 }
 
 /// Drives until nothing is left to do now.
@@ -108,6 +134,11 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         desk,
         under_way: JoinSet::new(),
         handles: BTreeMap::new(),
+        stops: BTreeMap::new(),
+        bench: None,
+        policy: ctx.policy.clone(),
+        policy_at: None,
+        try_after: None,
         shown: None,
         drawn_at: None,
         draw_after: None,
@@ -117,26 +148,33 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         drive.take_deliveries().await?;
         drive.drop_unwanted();
         let timers = drive.start_effects().await?;
-        drive.start_publishing();
+        drive.start_publishing().await?;
         if drive.handles.is_empty() {
             return drive.finish(timers).await;
         }
         tokio::select! {
             Some(ended) = drive.under_way.join_next() => drive.take_result(ended).await?,
+            () = tokio::time::sleep(SHARE), if drive.desk.is_holding() => drive.desk.flush(ctx).await?,
             () = poked(&mut pokes, drive.desk.thread()) => {}
             () = tokio::time::sleep(TICK) => {}
-            () = ctx.shutdown.cancelled() => return Ok(Rest::Until(Some(ctx.now()))),
+            () = ctx.shutdown.cancelled() => {
+                drive.desk.flush(ctx).await?;
+                return Ok(Rest::Until(Some(ctx.now())));
+            }
         }
     }
 }
 
 impl Drive<'_> {
-    /// In the order of their arrival: a resume must not overtake the pause before it. Only stops may.
+    /// In the order of their arrival: a resume must not overtake the pause before it. Only stops may. While a preview is
+    /// on its way, answers to it wait too: people can read it before it is known which comment it is.
     async fn take_deliveries(&mut self) -> anyhow::Result<()> {
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
             let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
             let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
-            if waits || (behind && !route::is_stop(&delivery)) {
+            let early = self.desk.record.live_run().is_some_and(Run::awaits_preview);
+            let early = early && route::is_answer(&delivery, &self.desk.voice.bot_login);
+            if waits || ((behind || early) && !route::is_stop(&delivery)) {
                 continue;
             }
             match route::read(self.ctx, &self.desk, &delivery).await {
@@ -156,8 +194,12 @@ impl Drive<'_> {
     fn drop_unwanted(&mut self) {
         let run = self.desk.record.run.as_ref();
         for (key, handle) in &self.handles {
-            if *key != publish::key() && !run.is_some_and(|run| keeps(run, key)) {
-                handle.abort();
+            if *key == publish::key() || run.is_some_and(|run| keeps(run, key)) {
+                continue;
+            }
+            match self.stops.get(key) {
+                Some(stop) => stop.cancel(),
+                None => handle.abort(),
             }
         }
     }
@@ -165,10 +207,13 @@ impl Drive<'_> {
     /// Starts what the run wants now; returns the times it wants to wait for.
     async fn start_effects(&mut self) -> anyhow::Result<Vec<(String, Millis)>> {
         let mut timers = vec![];
+        if !self.look_up_policy().await {
+            return Ok(timers);
+        }
         loop {
             let in_flight: InFlight = self.handles.keys().cloned().collect();
             let Some(run) = self.desk.record.live_run() else { return Ok(timers) };
-            let effects = next_effects(run, &in_flight, &self.ctx.policy);
+            let effects = next_effects(run, &in_flight, &self.policy);
             let mut changed = false;
             timers.clear();
             for effect in effects {
@@ -190,6 +235,31 @@ impl Drive<'_> {
                 self.launch(key.clone(), async move { Done::Facts(vec![ask(key, question).await]) });
                 Ok(false)
             }
+            Effect::Preflight { key } => {
+                self.look_at_repository(key);
+                Ok(false)
+            }
+            Effect::Begin { key, action } => {
+                // What waits unread may be a stop.
+                if self.put_off.is_empty() {
+                    self.ask_at_gate(key, action);
+                }
+                Ok(false)
+            }
+            Effect::Act { key, action } => {
+                self.act(key, &action, None);
+                Ok(false)
+            }
+            Effect::Use { key, action, call } => {
+                self.act(key, &action, Some(call));
+                Ok(false)
+            }
+            Effect::Deliver { key } => {
+                if self.put_off.is_empty() {
+                    self.deliver(key);
+                }
+                Ok(false)
+            }
             Effect::Wait { key, until } if until <= self.ctx.now() => {
                 self.desk.append(self.ctx, vec![Fact::TimerFired { key }], vec![]).await?;
                 Ok(true)
@@ -198,37 +268,63 @@ impl Drive<'_> {
                 timers.push((key.0, until));
                 Ok(false)
             }
-            Effect::GiveUp { reason, .. } => {
-                self.desk.append(self.ctx, vec![Fact::Failed { reason }], vec![]).await?;
+            Effect::Note { facts, .. } => {
+                self.desk.append(self.ctx, facts, vec![]).await?;
                 Ok(true)
             }
         }
     }
 
-    fn launch(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
+    pub(super) fn launch(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
         let name = key.clone();
         let handle = self.under_way.spawn(async move { (name, work.await) });
         self.handles.insert(key, handle);
     }
 
+    /// The numbers of this repository; false while they cannot be read, and then nothing new is begun. Before people are
+    /// asked they are always read again: what is asked for must be what the settings want.
+    async fn look_up_policy(&mut self) -> bool {
+        let Some(run) = self.desk.record.live_run() else { return true };
+        let asking = run.phase() == Phase::Approve;
+        if !asking && self.policy_at.is_some_and(|at| at.elapsed() < POLICY_EVERY) {
+            return true;
+        }
+        self.try_after = None;
+        match settings(self.ctx, &self.desk.thread().project).await {
+            Ok(Settled::Settings(settings)) => self.policy = self.ctx.policy_for(&settings),
+            // Looking at the repository will say so, and end the run.
+            Ok(Settled::BrokenFile(_)) => self.policy = Policy { auto: None, ..self.ctx.policy.clone() },
+            Err(error) => {
+                tracing::warn!("cannot read the settings of {}: {error}", self.desk.thread().project);
+                self.try_after = Some(self.ctx.soon(self.desk.thread()));
+                return false;
+            }
+        }
+        self.policy_at = Some(Instant::now());
+        true
+    }
+
     /// One publication at a time, and only when the picture differs. A busy run is drawn now and then, a quiet one at
     /// once.
-    fn start_publishing(&mut self) {
-        let picture = Picture::of(&self.desk);
+    async fn start_publishing(&mut self) -> anyhow::Result<()> {
         let busy = !self.handles.is_empty();
         let recent = self.drawn_at.is_some_and(|at| at.elapsed() < CARD_EVERY);
+        // Drawing takes longer than most actions do.
+        if busy && recent && !Picture::is_owed(&self.desk) {
+            return Ok(());
+        }
+        let picture = Picture::of(&self.desk);
         let held_back = self.draw_after.is_some_and(|at| at > self.ctx.now());
         let same = self.shown.as_ref() == Some(&picture);
-        if same
-            || held_back
-            || self.handles.contains_key(&publish::key())
-            || (busy && recent && !picture.owes())
-        {
-            return;
+        if same || held_back || self.handles.contains_key(&publish::key()) {
+            return Ok(());
         }
+        // Nothing is shown that the journal does not have.
+        self.desk.flush(self.ctx).await?;
         self.drawn_at = Some(Instant::now());
         let publication = publish::publish(Arc::clone(self.ctx), self.desk.lease.clone(), picture);
         self.launch(publish::key(), async move { Done::Published(publication.await) });
+        Ok(())
     }
 
     async fn take_result(&mut self, ended: Result<(Key, Done), JoinError>) -> anyhow::Result<()> {
@@ -237,9 +333,13 @@ impl Drive<'_> {
             Err(error) => return self.take_end(&error).await,
         };
         self.handles.remove(&key);
+        self.stops.remove(&key);
         match done {
-            Done::Facts(facts) => self.desk.append(self.ctx, facts, vec![]).await,
-            Done::Published(Published { replied, drawn }) => {
+            Done::Facts(facts) => self.take_facts(facts).await,
+            Done::Acted(facts) => self.desk.hold(self.ctx, facts),
+            Done::Gate { action, bench, said } => self.take_gate(key, action, bench, said).await,
+            Done::Published(Published { run, mut replied, drawn }) => {
+                self.drop_foreign(run.as_ref(), &mut replied);
                 (self.shown, self.draw_after) = match drawn {
                     Drawn::Shown(picture) => (Some(picture), None),
                     Drawn::Later(at) => (self.shown.take(), Some(at)),
@@ -249,12 +349,29 @@ impl Drive<'_> {
         }
     }
 
+    /// A preview of a run that has ended meanwhile is none of the run that lives now.
+    fn drop_foreign(&self, run: Option<&RunId>, replied: &mut Vec<Fact>) {
+        if self.desk.record.live_run().map(|live| &live.id) != run {
+            replied.retain(|fact| !matches!(fact, Fact::PreviewPosted { .. }));
+        }
+    }
+
+    async fn take_facts(&mut self, facts: Vec<Fact>) -> anyhow::Result<()> {
+        let worked = facts.iter().any(|fact| matches!(fact, Fact::Worked { .. }));
+        self.desk.append(self.ctx, facts, vec![]).await?;
+        self.note_begun(worked);
+        Ok(())
+    }
+
     /// An effect that was dropped on purpose has nothing to report. A question that panicked ends the run: it would panic
     /// again, and cost another model call each time.
     async fn take_end(&mut self, error: &JoinError) -> anyhow::Result<()> {
         let key =
             self.handles.iter().find(|(_, handle)| handle.id() == error.id()).map(|(key, _)| key.clone());
         self.handles.retain(|_, handle| handle.id() != error.id());
+        if let Some(key) = &key {
+            self.stops.remove(key);
+        }
         let Some(key) = key.filter(|_| !error.is_cancelled()) else { return Ok(()) };
         anyhow::ensure!(key != publish::key(), "showing {} failed: {error}", self.desk.thread());
         tracing::error!("the effect {key} failed: {error}");
@@ -264,9 +381,14 @@ impl Drive<'_> {
     }
 
     async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Rest> {
+        self.desk.flush(self.ctx).await?;
+        let errand = self.errand();
+        if errand.run.as_ref().is_some_and(|run| !run.is_live() && !run.work.is_empty()) {
+            deliver::put_away(&errand).await;
+        }
         let wake_at = timers.iter().map(|(_, at)| *at).min();
         self.desk.set_timers(self.ctx, timers).await?;
-        let again = self.put_off.into_values().chain(self.draw_after).min();
+        let again = self.put_off.into_values().chain(self.draw_after).chain(self.try_after).min();
         Ok(match again {
             None => Rest::Until(wake_at),
             Some(at) => Rest::PutOff(wake_at.map_or(at, |wake_at| wake_at.min(at))),

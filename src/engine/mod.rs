@@ -24,16 +24,23 @@
 //! The fence guards the database, not the forge: a process that is frozen longer than its lease can still send the one
 //! request it was about to send. Such a comment carries the same marker as the other's and is folded by the next sweep.
 
+mod act;
 mod clock;
 mod ctx;
+mod deliver;
 mod desk;
 mod drive;
+mod errand;
+mod gate;
+mod hands;
 mod pace;
 mod perform;
+mod preflight;
 mod publish;
 mod route;
 mod setbacks;
 mod settings;
+mod simulate;
 mod sweep;
 
 use std::sync::Arc;
@@ -42,8 +49,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 pub use clock::now;
-pub use ctx::{Ctx, Forges, Pokes};
+pub use ctx::{Crew, Ctx, Forges, Pokes};
+pub use hands::Hands;
 pub use pace::Pace;
+pub use simulate::{Simulated, simulate};
 
 /// How often to look for work that no poke announced: timers, expired leases, other replicas' deliveries.
 const POLL: Duration = Duration::from_millis(500);

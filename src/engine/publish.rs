@@ -12,19 +12,24 @@ use super::ctx::Ctx;
 use super::desk::Desk;
 use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
-use crate::planning::{Fact, Key, Owed};
+use crate::planning::{Fact, Key, Owed, Request, Revision, Run, RunId};
 use crate::render;
 use crate::store::{CommentState, Held, ThreadLease};
 
 /// All that the thread should show, drawn from the record alone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Picture {
+    run: Option<RunId>,
     answers: Vec<(Owed, Option<String>)>,
     card: Option<(String, String)>,
+    /// Previews that are not on the thread yet, by request.
+    previews: Vec<(u32, String, String)>,
     face: Option<(String, Option<Reaction>)>,
 }
 
 pub(super) struct Published {
+    /// The run whose picture it is.
+    pub run: Option<RunId>,
     pub replied: Vec<Fact>,
     pub drawn: Drawn,
 }
@@ -48,21 +53,42 @@ impl Picture {
             (owed.clone(), text)
         });
         Self {
+            run: run.map(|run| run.id.clone()),
             answers: answers.collect(),
             card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, voice)?))),
+            previews: previews(desk),
             face: run.map(|run| (format!("face/{}", run.id), render::reaction(run))),
         }
     }
 
-    /// Whether somebody waits for an answer.
-    pub(super) fn owes(&self) -> bool {
-        !self.answers.is_empty()
+    /// Whether somebody waits for an answer, or for something to answer.
+    pub(super) fn is_owed(desk: &Desk) -> bool {
+        !desk.record.owed.is_empty() || unposted(desk).is_some()
     }
 
     /// What remains to be seen once the answers are given.
     fn without_answers(self) -> Self {
-        Self { answers: vec![], ..self }
+        Self { answers: vec![], previews: vec![], ..self }
     }
+}
+
+/// Of the live run only: what nobody can answer any more needs no preview.
+fn unposted(desk: &Desk) -> Option<(&Run, &Revision, &Request)> {
+    let run = desk.record.live_run()?;
+    let plan = run.plan()?;
+    let request = run.open_request(plan).filter(|request| request.comment.is_none())?;
+    Some((run, plan, request))
+}
+
+fn previews(desk: &Desk) -> Vec<(u32, String, String)> {
+    unposted(desk)
+        .into_iter()
+        .map(|(run, plan, request)| {
+            // Requests are counted per plan, and there may be several plans in a run.
+            let key = format!("preview/{}/{}/{}", run.id, run.revisions.len(), request.number);
+            (request.number, key, render::preview(run, plan, request, &desk.voice))
+        })
+        .collect()
 }
 
 pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture) -> Published {
@@ -71,7 +97,11 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
     let easel = match Easel::new(&ctx, &lease) {
         Ok(easel) => easel,
         Err(trouble) => {
-            return Published { replied, drawn: Drawn::Later(trouble.when(&ctx, lease.thread())) };
+            return Published {
+                run: picture.run,
+                replied,
+                drawn: Drawn::Later(trouble.when(&ctx, lease.thread())),
+            };
         }
     };
     for (owed, text) in &picture.answers {
@@ -88,11 +118,19 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
     {
         failed = Some(trouble);
     }
+    // After the card, so that the thread reads in order.
+    for (request, key, text) in &picture.previews {
+        match easel.post_once(key, text).await {
+            Ok(comment) => replied.push(Fact::PreviewPosted { request: *request, comment }),
+            Err(trouble) => failed = Some(trouble),
+        }
+    }
+    let run = picture.run.clone();
     let drawn = match failed {
         None => Drawn::Shown(picture.without_answers()),
         Some(trouble) => Drawn::Later(trouble.when(&ctx, lease.thread())),
     };
-    Published { replied, drawn }
+    Published { run, replied, drawn }
 }
 
 enum Trouble {
@@ -187,7 +225,7 @@ impl<'a> Easel<'a> {
     /// The comment of this key shows this text; it is created, found again or edited, whichever is needed.
     async fn show_comment(&self, key: &str, text: &str) -> Result<CommentId, Trouble> {
         let marker = render::marker(key);
-        let body = format!("{}\n\n{marker}", self.ctx.redactor.clean(text));
+        let body = format!("{}\n\n{marker}", self.ctx.redactor.clean_outgoing(text));
         let hash = hash(&body);
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),
@@ -195,6 +233,24 @@ impl<'a> Easel<'a> {
             CommentState::Fresh => self.create(key, &body).await,
             CommentState::Begun => match self.find(&marker).await? {
                 Some(id) => self.edit(key, id, &body).await,
+                None => self.create(key, &body).await,
+            },
+            CommentState::LeaseLost => Err(lease_lost()),
+        }
+    }
+
+    /// A comment that is never edited: it is found again after a crash, and left as it is.
+    async fn post_once(&self, key: &str, text: &str) -> Result<CommentId, Trouble> {
+        let marker = render::marker(key);
+        let body = format!("{}\n\n{marker}", self.ctx.redactor.clean_outgoing(text));
+        match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
+            CommentState::Posted { id, .. } => Ok(id),
+            CommentState::Fresh => self.create(key, &body).await,
+            CommentState::Begun => match self.find(&marker).await? {
+                Some(id) => {
+                    self.shown(key, id, &hash(&body)).await?;
+                    Ok(id)
+                }
                 None => self.create(key, &body).await,
             },
             CommentState::LeaseLost => Err(lease_lost()),
@@ -299,6 +355,6 @@ fn lease_lost() -> Trouble {
     Trouble::Store(anyhow::anyhow!("the lease was lost"))
 }
 
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }

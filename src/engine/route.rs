@@ -4,10 +4,13 @@ use super::ctx::Ctx;
 use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Event, EventKind, Millis, Project, Thread};
+use crate::domain::{Command, Event, EventKind, Millis, Project, Spoken, Thread, parse_command};
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
-use crate::planning::{Fact, Observation, Record, Rules, interpret, needs_permission, needs_thread};
+use crate::planning::{
+    Fact, Limits, Observation, PreviewSeen, Record, Rules, interpret, needs_permission, needs_thread,
+};
+use crate::render::read_boxes;
 use crate::store::Delivery;
 
 pub(super) enum Read {
@@ -45,6 +48,33 @@ fn is_outdated(key: &str, record: &Record) -> bool {
 pub(super) fn is_stop(delivery: &Delivery) -> bool {
     match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
         Translated::Events(events) => events.iter().any(stops),
+        Translated::NotForUs(_) | Translated::Unreadable { .. } => false,
+    }
+}
+
+/// Whether a delivery may answer a preview: then it waits until the preview is known to stand.
+pub(super) fn is_answer(delivery: &Delivery, bot_login: &str) -> bool {
+    let answers = |event: &Event| match &event.kind {
+        EventKind::CommentEdited { .. } => true,
+        EventKind::CommentCreated { comment } => {
+            let spoken = parse_command(&comment.body, bot_login);
+            matches!(spoken, Spoken::Command(Command::Approve { .. } | Command::Reject { .. }))
+        }
+        EventKind::Opened { .. }
+        | EventKind::DescriptionEdited
+        | EventKind::Closed
+        | EventKind::Reopened
+        | EventKind::Assigned { .. }
+        | EventKind::Unassigned { .. }
+        | EventKind::Labelled { .. }
+        | EventKind::Unlabelled { .. }
+        | EventKind::ReviewRequested { .. }
+        | EventKind::CommentDeleted { .. }
+        | EventKind::Reviewed { .. }
+        | EventKind::ReviewCommented { .. } => false,
+    };
+    match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
+        Translated::Events(events) => events.iter().any(answers),
         Translated::NotForUs(_) | Translated::Unreadable { .. } => false,
     }
 }
@@ -120,8 +150,43 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
         }
         rules => rules?,
     };
-    let seen = Observation { bot: &bot, rules: &rules, permission, thread: thread.as_ref(), now: ctx.now() };
+    let preview = preview_seen(ctx, desk, event).await?;
+    let thread = thread.as_ref();
+    let seen = Observation { bot: &bot, rules: &rules, permission, thread, preview, now: ctx.now() };
     Ok(interpret(&desk.record, event, &seen))
+}
+
+/// A preview of ours that somebody edited: its boxes, and whether its words are still the ones that we posted.
+async fn preview_seen(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Option<PreviewSeen>, ForgeError> {
+    let id = if let EventKind::CommentEdited { comment } = &event.kind {
+        Some(comment.id)
+    } else if is_approval_by_boxes(event, &desk.voice.bot_login) {
+        desk.record
+            .live_run()
+            .and_then(|run| run.open_request(run.plan()?))
+            .and_then(|request| request.comment)
+    } else {
+        None
+    };
+    let Some((id, request)) = id.and_then(|id| Some((id, desk.record.preview_request(id)?))) else {
+        return Ok(None);
+    };
+    // As it stands now, not as the webhook says: edits come out of order.
+    let comments = ctx.forge(event.thread.project.forge).map_err(|e| ForgeError::Broken(e.to_string()))?;
+    let now = comments.comments(&event.thread).await?.into_iter().find(|c| c.id == id);
+    let Some(now) = now else { return Ok(None) };
+    let (boxes, empty) = read_boxes(&now.body);
+    let posted = ctx.store.comment_hash(&event.thread, id).await;
+    let posted = posted.map_err(|error| ForgeError::Broken(error.to_string()))?;
+    let intact = posted.is_some_and(|hash| hash == super::publish::hash(&empty));
+    Ok(Some(PreviewSeen { request: request.number, boxes, intact }))
+}
+
+/// Boxes are looked at as they stand when somebody refers to them.
+fn is_approval_by_boxes(event: &Event, bot_login: &str) -> bool {
+    let EventKind::CommentCreated { comment } = &event.kind else { return false };
+    let spoken = parse_command(&comment.body, bot_login);
+    matches!(spoken, Spoken::Command(Command::Approve { what }) if what.to_ascii_lowercase().contains("ticked"))
 }
 
 /// The thread as it is now. When it is gone or out of reach a stop must still count, so only triggers need it.
@@ -157,8 +222,17 @@ pub(super) async fn rules(ctx: &Ctx, project: &Project) -> Result<Rules, ForgeEr
     })
 }
 
-fn rules_of(settings: &RepoSettings) -> Rules {
+pub(super) fn rules_of(settings: &RepoSettings) -> Rules {
+    let budget = &settings.budget;
     Rules {
+        budget: Limits {
+            micro_usd: budget.usd.map(|usd| usd.micros().unsigned_abs()),
+            tokens: budget.tokens,
+            model_calls: budget.model_calls.map(u64::from),
+            minutes: budget.minutes.map(u64::from),
+            files: budget.files.map(u64::from),
+            bytes: budget.bytes,
+        },
         enabled: settings.planning.enabled,
         on_assign: settings.triggers.assign,
         on_label: settings.triggers.label.clone(),

@@ -102,7 +102,7 @@ fn may_start(record: &Record) -> bool {
         Some(None) => false,
         Some(Some(end)) => match &end.state {
             EndState::Stopped { why, .. } => *why != StopReason::Closed,
-            EndState::Cancelled { .. } | EndState::Failed { .. } => false,
+            EndState::Completed | EndState::Cancelled { .. } | EndState::Failed { .. } => false,
         },
     }
 }
@@ -174,7 +174,7 @@ fn lost(state: &Thread, how: Trigger, bot: &Account, label: Option<&str>) -> Opt
             let label = label.filter(|label| !state.labels.iter().any(|l| l == label))?;
             Some(EventKind::Unlabelled { label: label.to_owned() })
         }
-        Trigger::Assigned | Trigger::Mentioned => None,
+        Trigger::Assigned | Trigger::Mentioned | Trigger::Retried | Trigger::ChangesRequested => None,
     }
 }
 

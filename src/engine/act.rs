@@ -1,0 +1,401 @@
+//! Purpose: carry out one action that has begun: exactly what was approved, in the checkout, and bring back evidence.
+//!
+//! An action that was begun by an earlier process is *settled*: a change of files is looked for in the history of the
+//! branch and otherwise done again, which comes to the same; a program or a tool that may have run is not run twice,
+//! but reported as interrupted.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::ctx::Ctx;
+use super::hands::{Bench, Trouble, allowed_command, remote};
+use super::preflight::settings_of;
+use crate::actions::{InScope, RepoPath, within};
+use crate::config::{Deliver, RepoSettings};
+use crate::domain::ThreadRef;
+use crate::plan::{Action, ActionKind, Call};
+use crate::planning::{Evidence, Fact, Key, Outcome, Run};
+use crate::render;
+use crate::tools::files::{FileError, Files};
+use crate::tools::git::{Committed, GitError};
+use crate::tools::sandbox::{End, Job, Network, default_limits};
+
+/// How much of what a tool gives is kept for the journal, and for the model.
+const OUTPUT: usize = 8_000;
+const READ_BYTES: usize = 24 * 1024;
+const LISTED: usize = 500;
+
+/// Whether this process began the action, so that nobody else can have carried it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begun {
+    ByUs,
+    Before,
+}
+
+pub(super) struct Doing {
+    pub ctx: Arc<Ctx>,
+    pub thread: ThreadRef,
+    pub run: Run,
+    pub action: Action,
+    pub bench: Arc<Bench>,
+    pub begun: Begun,
+    pub stop: CancellationToken,
+    pub key: Key,
+}
+
+/// How a deed ended, before it becomes facts.
+enum Deed {
+    Done {
+        evidence: Evidence,
+        actual: String,
+    },
+    Failed {
+        evidence: Evidence,
+        why: String,
+    },
+    /// It was stopped, or nobody knows whether it happened.
+    Unknown,
+}
+
+impl Deed {
+    fn failed(why: impl Into<String>) -> Self {
+        Self::Failed { evidence: Evidence::default(), why: why.into() }
+    }
+}
+
+impl Doing {
+    /// An action that is specified to the letter.
+    pub(super) async fn act(self) -> Vec<Fact> {
+        let deed = self.deed().await.unwrap_or_else(|trouble| Deed::failed(trouble.reason));
+        self.facts_of(deed)
+    }
+
+    /// A call that a worker asked for.
+    pub(super) async fn use_tool(self, call: Call) -> Vec<Fact> {
+        let scope = match within(&self.action, &call) {
+            Ok(scope) => scope,
+            Err(why) => return vec![self.used(&call, why.to_string(), true)],
+        };
+        match scope {
+            InScope::Read(path) => match self.may_look(&path).await {
+                Ok(()) => self.looked(&call, move |files| read_text(&files, &path)).await,
+                Err(why) => vec![self.used(&call, why, true)],
+            },
+            InScope::List(dir) => self.looked(&call, move |files| list_text(&files, dir.as_ref())).await,
+            InScope::Write(path, content) => {
+                let content = content.to_owned();
+                let deed = self.change(move |files| files.write(&path, content.as_bytes())).await;
+                let deed = deed.unwrap_or_else(|trouble| Deed::failed(trouble.reason));
+                self.facts_of(deed)
+            }
+            InScope::Tool(arguments) => {
+                let arguments = arguments.clone();
+                self.call_for_worker(&call, arguments).await
+            }
+            InScope::Finish => vec![],
+        }
+    }
+
+    async fn deed(&self) -> Result<Deed, Trouble> {
+        let action = &self.action;
+        let path = action.spec.path.as_deref().map(str::parse::<RepoPath>).transpose();
+        let path = path.map_err(|bad| Trouble::lasting(bad.to_string()))?;
+        let content = action.spec.content.clone().unwrap_or_default().into_bytes();
+        let again = self.begun == Begun::Before;
+        match (action.action_type, path) {
+            (ActionKind::Create, Some(path)) => {
+                self.change(move |files| match files.create(&path, &content) {
+                    Err(FileError::Exists(_)) if again => files.write(&path, &content),
+                    created => created,
+                })
+                .await
+            }
+            (ActionKind::Write, Some(path)) => self.change(move |files| files.write(&path, &content)).await,
+            (ActionKind::Mkdir, Some(path)) => self.change(move |files| files.make_dir(&path)).await,
+            (ActionKind::Delete, Some(path)) => {
+                self.change(move |files| match files.remove(&path) {
+                    Err(FileError::NotFound(_)) if again => Ok(()),
+                    removed => removed,
+                })
+                .await
+            }
+            (ActionKind::Read, Some(path)) => self.read(path).await,
+            (ActionKind::Run, _) => self.run_command().await,
+            (ActionKind::Tool, _) => {
+                let arguments = action.spec.arguments.clone().unwrap_or_default();
+                self.call_tool(arguments).await
+            }
+            (
+                ActionKind::Create
+                | ActionKind::Write
+                | ActionKind::Mkdir
+                | ActionKind::Delete
+                | ActionKind::Read,
+                None,
+            ) => Ok(Deed::failed("the action names no path")),
+            (ActionKind::Analyze, _) => Ok(Deed::failed("an analysis needs a worker")),
+        }
+    }
+
+    /// A change of files, and its commit.
+    async fn change(
+        &self,
+        change: impl FnOnce(Arc<Files>) -> Result<(), FileError> + Send + 'static,
+    ) -> Result<Deed, Trouble> {
+        let trailer = render::commit_trailer(&self.run, &self.action);
+        if self.begun == Begun::Before
+            && let Some(commit) = self.bench.workspace.find_commit(&trailer).await?
+        {
+            let evidence = Evidence { commit: Some(commit.as_str().to_owned()), ..Evidence::default() };
+            return Ok(Deed::Done {
+                evidence,
+                actual: "it had been done before the server stopped".to_owned(),
+            });
+        }
+        if let Err(error) = self.with_files(change).await? {
+            return Ok(Deed::failed(error.to_string()));
+        }
+        let evidence = self.commit().await?;
+        let actual = match &evidence.commit {
+            Some(_) => "committed".to_owned(),
+            None => "there was nothing to change".to_owned(),
+        };
+        Ok(Deed::Done { evidence, actual })
+    }
+
+    async fn commit(&self) -> Result<Evidence, Trouble> {
+        let plan = self.run.plan().ok_or_else(|| Trouble::lasting("there is no plan"))?;
+        let message = render::commit_message(&self.run, plan, &self.action);
+        let message = self.ctx.redactor.clean_outgoing(&message);
+        let named: Vec<RepoPath> =
+            self.action.spec.path.iter().filter_map(|path| path.parse().ok()).collect();
+        match self.bench.workspace.commit(&message, &named).await {
+            Ok(Committed::Commit { commit, files, bytes }) => {
+                self.push().await;
+                Ok(Evidence { commit: Some(commit.as_str().to_owned()), files, bytes, ..Evidence::default() })
+            }
+            Ok(Committed::NothingChanged) => Ok(Evidence::default()),
+            Err(error) => {
+                self.bench.workspace.discard().await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// So that people can look at the commits that the card names. If it fails, delivering tries again and says so.
+    async fn push(&self) {
+        let pushed = async {
+            if settings_of(&self.ctx, &self.thread.project).await?.deliver == Deliver::None {
+                return Ok(());
+            }
+            let remote = remote(&self.ctx, &self.thread.project).await?;
+            push_branch(&self.bench, &self.run, &remote).await.map_err(Trouble::from)
+        };
+        if let Err(Trouble { reason, .. }) = pushed.await {
+            tracing::warn!("the work on {} is not pushed yet: {reason}", self.thread);
+        }
+    }
+
+    async fn read(&self, path: RepoPath) -> Result<Deed, Trouble> {
+        let read = self.with_files(move |files| read_text(&files, &path)).await?;
+        Ok(match read {
+            Ok(text) => {
+                let lines = text.lines().count();
+                let evidence = Evidence { output: Some(self.kept(&text)), ..Evidence::default() };
+                Deed::Done { evidence, actual: format!("read {lines} lines") }
+            }
+            Err(error) => Deed::failed(error.to_string()),
+        })
+    }
+
+    async fn run_command(&self) -> Result<Deed, Trouble> {
+        if self.begun == Begun::Before {
+            return Ok(Deed::Unknown);
+        }
+        let settings = settings_of(&self.ctx, &self.thread.project).await?;
+        let argv = &self.action.spec.command;
+        let (Some(allowed), Some(sandbox)) =
+            (allowed_command(&settings.tools, argv), &self.ctx.hands.sandbox)
+        else {
+            let why = if self.ctx.hands.sandbox.is_none() {
+                "There is no sandbox on my server, so I run no commands."
+            } else {
+                "The settings do not allow this command."
+            };
+            return Ok(Deed::failed(why));
+        };
+        let job = Job {
+            argv,
+            root: self.bench.workspace.tree(),
+            network: if allowed.network { Network::On } else { Network::Off },
+            timeout: allowed.timeout,
+            limits: default_limits(),
+            env: &[],
+        };
+        let ran = match sandbox.run(&job, &self.stop).await {
+            Ok(ran) => ran,
+            Err(error) => return Ok(Deed::failed(error.to_string())),
+        };
+        self.after_command(ran.end, &ran.output.text()).await
+    }
+
+    async fn after_command(&self, end: End, output: &str) -> Result<Deed, Trouble> {
+        let output = self.kept(output);
+        let why = match end {
+            End::Exited(0) => {
+                let evidence = self.commit().await?;
+                let evidence = Evidence { exit_code: Some(0), output: Some(output), ..evidence };
+                return Ok(Deed::Done { evidence, actual: "it ended with exit code 0".to_owned() });
+            }
+            End::Stopped => return Ok(Deed::Unknown),
+            End::Exited(code) => format!("it ended with exit code {code}"),
+            End::Killed(signal) => format!("it was killed by signal {signal}"),
+            End::TimedOut => "it took too long and was ended".to_owned(),
+            End::TooMuchOutput => "it printed too much and was ended".to_owned(),
+            End::Exhausted(resource) => {
+                format!("it used up its share of {resource:?} and was ended").to_lowercase()
+            }
+        };
+        // What a failed command left behind was never approved.
+        self.bench.workspace.discard().await?;
+        let exit_code = if let End::Exited(code) = end { Some(code) } else { None };
+        Ok(Deed::Failed {
+            evidence: Evidence { exit_code, output: Some(output), ..Evidence::default() },
+            why,
+        })
+    }
+
+    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<Deed, Trouble> {
+        let spec = self.run.plan().and_then(|plan| plan.specs.get(&self.action.id));
+        let read_only = spec.is_some_and(|spec| spec.risk == crate::actions::Risk::Low);
+        if self.begun == Begun::Before && !read_only {
+            return Ok(Deed::Unknown);
+        }
+        let hash = spec.and_then(|spec| spec.tool_hash.clone()).unwrap_or_default();
+        match self.ctx.hands.mcp.call(&self.action.tool, &hash, arguments, &self.stop).await {
+            Ok(answer) => {
+                let output = self.kept(&answer.text);
+                if answer.is_error {
+                    let why = format!("the tool reported an error: {output}");
+                    let evidence = Evidence { output: Some(output), ..Evidence::default() };
+                    return Ok(Deed::Failed { evidence, why });
+                }
+                let evidence = Evidence { output: Some(output), ..self.commit().await? };
+                Ok(Deed::Done { evidence, actual: "the tool answered".to_owned() })
+            }
+            Err(error) if error.may_have_run() && !read_only => Ok(Deed::Unknown),
+            Err(error) => Ok(Deed::failed(error.to_string())),
+        }
+    }
+
+    /// An error that the tool reports goes back to the worker, who can act on it; an answer ends the action.
+    async fn call_for_worker(&self, call: &Call, arguments: Map<String, Value>) -> Vec<Fact> {
+        match self.call_tool(arguments).await {
+            Ok(Deed::Failed { why, .. }) => vec![self.used(call, why, false)],
+            Ok(deed) => self.facts_of(deed),
+            // The tool has done its work; only what came of it could not be kept.
+            Err(trouble) => self.facts_of(Deed::failed(trouble.reason)),
+        }
+    }
+
+    /// What is kept of a tool's output. First without secrets, then shortened: half of one might not be told any more.
+    fn kept(&self, output: &str) -> String {
+        capped_to(&self.ctx.redactor.clean(output), OUTPUT)
+    }
+
+    async fn may_look(&self, path: &RepoPath) -> Result<(), String> {
+        let settings: Result<RepoSettings, Trouble> = settings_of(&self.ctx, &self.thread.project).await;
+        match settings {
+            Ok(settings) if settings.tools.paths.permits(path.as_str()) => Ok(()),
+            Ok(_) => Err(format!("refused: the settings do not let me look at `{path}`")),
+            Err(trouble) => Err(trouble.reason),
+        }
+    }
+
+    async fn looked(
+        &self,
+        call: &Call,
+        look: impl FnOnce(Arc<Files>) -> Result<String, FileError> + Send + 'static,
+    ) -> Vec<Fact> {
+        let result = match self.with_files(look).await {
+            Ok(Ok(text)) => text,
+            Ok(Err(error)) => format!("error: {error}"),
+            Err(trouble) => format!("error: {}", trouble.reason),
+        };
+        vec![self.used(call, result, false)]
+    }
+
+    /// Files are read and written in a thread where that may take its time.
+    async fn with_files<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Files>) -> T + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let files = Arc::clone(&self.bench.files);
+        let worked = tokio::task::spawn_blocking(move || work(files)).await;
+        worked.map_err(|error| Trouble::lasting(format!("I made a mistake with a file: {error}")))
+    }
+
+    fn used(&self, call: &Call, result: String, refused: bool) -> Fact {
+        let (key, action) = (self.key.clone(), self.action.id.clone());
+        let result = capped_to(&self.ctx.redactor.clean(&result), READ_BYTES);
+        Fact::Used { key, action, tool: call.name().to_owned(), result, refused }
+    }
+
+    fn facts_of(&self, deed: Deed) -> Vec<Fact> {
+        let (key, action) = (self.key.clone(), self.action.id.clone());
+        let expected = self.action.expected_outcome.clone();
+        let fact = match deed {
+            Deed::Done { evidence, actual } => {
+                Fact::ActionEnded { key, action, outcome: Outcome::Succeeded, evidence, expected, actual }
+            }
+            Deed::Failed { evidence, why } => {
+                let outcome = Outcome::Failed { why: why.clone() };
+                Fact::ActionEnded { key, action, outcome, evidence, expected, actual: why }
+            }
+            Deed::Unknown => Fact::ActionInterrupted { key, action },
+        };
+        vec![fact]
+    }
+}
+
+/// Only to the run's own branch, and never to the one that it will be merged into.
+pub(super) async fn push_branch(
+    bench: &Bench,
+    run: &Run,
+    remote: &crate::tools::git::Remote,
+) -> Result<(), GitError> {
+    let into = run.plan().and_then(|plan| plan.place.as_ref()).and_then(|place| place.into.as_deref());
+    bench.workspace.push(remote, into).await
+}
+
+fn read_text(files: &Files, path: &RepoPath) -> Result<String, FileError> {
+    let content = files.read(path, READ_BYTES)?;
+    let mut text = String::from_utf8_lossy(&content.bytes).into_owned();
+    if !content.whole {
+        text.push_str("\n[the file goes on]");
+    }
+    Ok(text)
+}
+
+fn list_text(files: &Files, dir: Option<&RepoPath>) -> Result<String, FileError> {
+    let listing = files.list(dir, LISTED)?;
+    let mut lines: Vec<String> =
+        listing.entries.iter().map(|entry| format!("{} ({})", entry.name, entry.kind)).collect();
+    if !listing.whole {
+        lines.push("[there are more]".to_owned());
+    }
+    Ok(lines.join("\n"))
+}
+
+/// The beginning and the end: what went wrong mostly stands in one of them.
+fn capped_to(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most / 4).collect();
+    let tail: Vec<char> = text.chars().rev().take(most / 4).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    format!("{head}\n[… cut …]\n{tail}")
+}

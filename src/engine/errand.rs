@@ -1,0 +1,162 @@
+//! Purpose: the part of a drive that works with hands: look at the repository, pass the gate, act, hand over.
+
+use std::sync::{Arc, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::act::{Begun, Doing};
+use super::ctx::Ctx;
+use super::desk::Written;
+use super::drive::{Done, Drive};
+use super::gate::{Gate, gate};
+use super::hands::{Bench, Trouble, bench};
+use super::{deliver, gate, preflight};
+use crate::domain::ThreadRef;
+use crate::plan::{ActionId, Call};
+use crate::planning::{Effect, Evidence, Fact, InFlight, Key, Outcome, Run, next_effects};
+
+impl Drive<'_> {
+    /// The one who is asked about anything in the checkout.
+    pub(super) fn errand(&self) -> Errand {
+        Errand {
+            ctx: Arc::clone(self.ctx),
+            thread: self.desk.thread().clone(),
+            run: self.desk.record.run.clone(),
+            bench: self.bench.clone(),
+        }
+    }
+
+    /// Before approval: reading only.
+    pub(super) fn look_at_repository(&mut self, key: Key) {
+        let errand = self.errand();
+        self.launch(key.clone(), async move {
+            let Some(run) = &errand.run else { return Done::Facts(vec![]) };
+            Done::Facts(vec![preflight::preflight(&errand.ctx, &errand.thread, run, key).await])
+        });
+    }
+
+    pub(super) fn ask_at_gate(&mut self, key: Key, action: ActionId) {
+        let errand = self.errand();
+        self.launch(key.clone(), async move {
+            let asked = async {
+                let (run, bench) = errand.ready().await?;
+                let said = gate(&errand.ctx, &errand.thread, run, &action, &bench).await?;
+                Ok::<_, Trouble>(Done::Gate { action, bench, said })
+            };
+            asked.await.unwrap_or_else(|trouble| Done::Facts(vec![gate::failed(key, trouble)]))
+        });
+    }
+
+    pub(super) fn act(&mut self, key: Key, action: &ActionId, call: Option<Call>) {
+        let errand = self.errand();
+        let planned =
+            errand.run.as_ref().and_then(Run::plan).and_then(|plan| plan.actions().find(|a| a.id == *action));
+        let Some(action) = planned.cloned() else { return };
+        // Taken out: what is launched once is never again known not to have happened.
+        let ours = self.ctx.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let begun = if ours { Begun::ByUs } else { Begun::Before };
+        let stop = CancellationToken::new();
+        self.stops.insert(key.clone(), stop.clone());
+        self.launch(key.clone(), async move {
+            let (run, bench) = match errand.ready().await {
+                Ok((run, bench)) => (run.clone(), bench),
+                Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
+            };
+            // Begun by a process that died: who knows what people have done since.
+            if begun == Begun::Before {
+                match gate::heard(&errand.ctx, &errand.thread, &run).await {
+                    Ok(signals) if signals.is_empty() => {}
+                    Ok(signals) => return Done::Facts(signals),
+                    Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
+                }
+            }
+            let doing =
+                Doing { ctx: errand.ctx, thread: errand.thread, run, action, bench, begun, stop, key };
+            Done::Acted(match call {
+                Some(call) => doing.use_tool(call).await,
+                None => doing.act().await,
+            })
+        });
+    }
+
+    pub(super) fn deliver(&mut self, key: Key) {
+        let errand = self.errand();
+        self.launch(key.clone(), async move {
+            match errand.ready().await {
+                Ok((run, bench)) => {
+                    match gate::heard(&errand.ctx, &errand.thread, run).await {
+                        Ok(signals) if signals.is_empty() => {}
+                        Ok(signals) => return Done::Facts(signals),
+                        Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
+                    }
+                    Done::Facts(vec![deliver::deliver(&errand.ctx, &errand.thread, run, &bench, key).await])
+                }
+                Err(trouble) => Done::Facts(vec![gate::failed(key, trouble)]),
+            }
+        });
+    }
+
+    /// What was begun or asked for in this very drive cannot have been carried out by anybody else.
+    pub(super) fn note_begun(&mut self, begun: bool) {
+        if let Some(run) = self.desk.record.live_run().filter(|_| begun) {
+            self.ctx.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(run.key());
+        }
+    }
+
+    pub(super) async fn take_gate(
+        &mut self,
+        key: Key,
+        action: ActionId,
+        bench: Arc<Bench>,
+        said: Gate,
+    ) -> anyhow::Result<()> {
+        let Some(run) = self.desk.record.live_run().filter(|run| run.key() == key) else { return Ok(()) };
+        self.bench = Some((run.id.0.clone(), bench));
+        let (digest, impossible) = match said {
+            Gate::Facts(facts) => return self.desk.append(self.ctx, facts, vec![]).await,
+            Gate::Pass { digest } => (digest, None),
+            Gate::Impossible(why) => (String::new(), Some(why)),
+        };
+        // While the gate was asked, somebody may have paused, or skipped its step.
+        let is_it =
+            |effect: &Effect| matches!(effect, Effect::Begin { action: wanted, .. } if *wanted == action);
+        if !next_effects(run, &InFlight::new(), &self.policy).iter().any(is_it) {
+            return Ok(());
+        }
+        let mut facts = vec![Fact::ActionBegun { key, action: action.clone(), digest }];
+        // In one append: an action that cannot be done must not be found begun after a crash.
+        facts.extend(impossible.map(|why| impossible_end(run, action, why)));
+        if self.desk.begin(self.ctx, facts).await? == Written::NotYet {
+            // A delivery waits: it is heard first, and then the gate is asked again.
+            return self.desk.flush(self.ctx).await;
+        }
+        self.note_begun(true);
+        Ok(())
+    }
+}
+
+fn impossible_end(run: &Run, action: ActionId, why: String) -> Fact {
+    let (outcome, evidence) = (Outcome::Failed { why: why.clone() }, Evidence::default());
+    Fact::ActionEnded { key: run.next_key(), action, outcome, evidence, expected: String::new(), actual: why }
+}
+
+/// What an effect in the checkout takes along: everything is its own, so that it can outlive a turn of the drive.
+pub(super) struct Errand {
+    pub ctx: Arc<Ctx>,
+    pub thread: ThreadRef,
+    pub run: Option<Run>,
+    bench: Option<(String, Arc<Bench>)>,
+}
+
+impl Errand {
+    /// The run with its checkout, which is opened if it is not yet.
+    pub(super) async fn ready(&self) -> Result<(&Run, Arc<Bench>), Trouble> {
+        let run = self.run.as_ref().ok_or_else(|| Trouble::lasting("the run has ended"))?;
+        if let Some((_, bench)) = self.bench.as_ref().filter(|(id, _)| *id == run.id.0) {
+            return Ok((run, Arc::clone(bench)));
+        }
+        let forge = self.ctx.forge(self.thread.project.forge).map_err(|e| Trouble::lasting(e.to_string()))?;
+        let bot = forge.me().await?;
+        Ok((run, Arc::new(bench(&self.ctx, &self.thread.project, run, &bot).await?)))
+    }
+}

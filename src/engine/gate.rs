@@ -1,0 +1,169 @@
+//! Purpose: the gate before every action: does the thread still want it, and is it still exactly what was approved?
+//!
+//! Everything is looked at afresh: the thread (a lost webhook does not matter), the settings, the tool, and what stands
+//! at the target in the checkout. If anything cannot be looked at, the action does not begin.
+
+use std::sync::Arc;
+
+use super::ctx::Ctx;
+use super::hands::{Bench, Trouble};
+use super::preflight::{READ_AT_MOST, file_found, permitted, settings_hash, settings_of, thread_hash};
+use super::route::rules_of;
+use crate::actions::{Finding, Found, Ground, RepoPath, Spec, action_digest, examine_again, what_changed};
+use crate::config::RepoSettings;
+use crate::domain::{Millis, ThreadRef};
+use crate::plan::{Action, ActionId};
+use crate::planning::{Actor, Fact, Key, Revision, Run, signals};
+use crate::tools::files::{Files, Kind};
+
+/// What the gate says.
+pub(super) enum Gate {
+    /// It may begin, under this digest.
+    Pass { digest: String },
+    /// Something came up that the run has to hear first.
+    Facts(Vec<Fact>),
+    /// It cannot be done any more, and why.
+    Impossible(String),
+}
+
+const HOUR_MS: i64 = 3_600_000;
+
+pub(super) async fn gate(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    run: &Run,
+    action: &ActionId,
+    bench: &Bench,
+) -> Result<Gate, Trouble> {
+    let plan = run.plan().ok_or_else(|| Trouble::lasting("there is no plan"))?;
+    let action = plan
+        .actions()
+        .find(|a| a.id == *action)
+        .ok_or_else(|| Trouble::lasting("there is no such action"))?;
+    let (Some(old), Some(old_ground)) = (plan.specs.get(&action.id), plan.ground.as_ref()) else {
+        return Err(Trouble::lasting("the action was never looked at"));
+    };
+    let settings = settings_of(ctx, &thread.project).await?;
+    let (signals, thread_now) = look_at_thread(ctx, thread, run, &settings).await?;
+    if !signals.is_empty() {
+        return Ok(Gate::Facts(signals));
+    }
+    let ground = ground_now(old_ground, thread_now, &settings, ctx.now());
+    let finding = find(ctx, action, &settings, bench).await?;
+    let before: Vec<&Action> =
+        plan.actions().take_while(|a| a.id != action.id).filter(|a| ran(run, a)).collect();
+    let mut spec = match examine_again(&before, action, &finding) {
+        Ok(spec) => spec,
+        Err(why) => return Ok(Gate::Impossible(why)),
+    };
+    spec.digest = action_digest(action, &spec, &ground);
+    if spec.digest == old.digest && run.is_approved(plan, &action.id) {
+        return Ok(Gate::Pass { digest: spec.digest });
+    }
+    let changed = what_changed((old_ground, old), (&ground, &spec));
+    Ok(Gate::Facts(vec![stale(run, plan, Renewed { ground, spec, changed })]))
+}
+
+fn ran(run: &Run, action: &Action) -> bool {
+    run.work.get(&action.id).is_some_and(|work| work.ended.is_some())
+}
+
+/// What people have done to the thread that the run has to hear before it goes on.
+pub(super) async fn heard(ctx: &Ctx, thread: &ThreadRef, run: &Run) -> Result<Vec<Fact>, Trouble> {
+    let settings = settings_of(ctx, &thread.project).await?;
+    Ok(look_at_thread(ctx, thread, run, &settings).await?.0)
+}
+
+/// What the thread says now; its state is asked for again each time, which costs nothing while it is the same.
+async fn look_at_thread(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    run: &Run,
+    settings: &RepoSettings,
+) -> Result<(Vec<Fact>, String), Trouble> {
+    let forge = ctx.forge(thread.project.forge).map_err(|error| Trouble::lasting(error.to_string()))?;
+    let bot = forge.me().await?;
+    let state = forge.thread(thread).await?;
+    Ok((signals(run, &state, &rules_of(settings), &bot), thread_hash(&state)))
+}
+
+fn ground_now(old: &Ground, thread: String, settings: &RepoSettings, now: Millis) -> Ground {
+    let expires = if now <= old.expires {
+        old.expires
+    } else {
+        now.plus(i64::from(settings.approval.expires_hours.get()) * HOUR_MS)
+    };
+    Ground { thread, base: old.base.clone(), settings: settings_hash(settings), expires }
+}
+
+async fn find(
+    ctx: &Ctx,
+    action: &Action,
+    settings: &RepoSettings,
+    bench: &Bench,
+) -> Result<Finding, Trouble> {
+    let (tool, forbidden) = permitted(ctx, action, settings).await;
+    let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
+    let found = match path {
+        Some(path) => look(Arc::clone(&bench.files), path).await?,
+        None => Found::Nothing,
+    };
+    Ok(Finding { found, tool, forbidden })
+}
+
+async fn look(files: Arc<Files>, path: RepoPath) -> Result<Found, Trouble> {
+    let looked = tokio::task::spawn_blocking(move || {
+        Ok(match files.look(&path)? {
+            None => Found::Nothing,
+            Some(found) => match found.kind {
+                Kind::File => file_found(&files.read(&path, READ_AT_MOST)?.bytes, found.bytes),
+                Kind::Directory => Found::Directory,
+                Kind::Symlink | Kind::Other => Found::Other,
+            },
+        })
+    });
+    let looked: Result<Found, crate::tools::files::FileError> =
+        looked.await.map_err(|error| Trouble::passing(error.to_string()))?;
+    // What cannot be looked at is nothing that one could write to.
+    Ok(looked.unwrap_or(Found::Other))
+}
+
+struct Renewed {
+    ground: Ground,
+    spec: Spec,
+    changed: Vec<String>,
+}
+
+/// The approval is void. If the ground has changed, that concerns every action that is left; else this one alone.
+fn stale(run: &Run, plan: &Revision, renewed: Renewed) -> Fact {
+    let Renewed { ground, spec, changed } = renewed;
+    let mut specs = vec![];
+    if plan.ground.as_ref() != Some(&ground) {
+        for action in
+            plan.actions().filter(|action| !run.work.contains_key(&action.id) && action.id != spec.id)
+        {
+            if let Some(old) = plan.specs.get(&action.id) {
+                let digest = action_digest(action, old, &ground);
+                specs.push(Spec { digest, ..old.clone() });
+            }
+        }
+    }
+    specs.push(spec);
+    let counts = crate::planning::Counts { files: 0, specs: u32::try_from(specs.len()).unwrap_or(u32::MAX) };
+    Fact::SpecsSet {
+        key: run.key(),
+        actor: Actor::System,
+        reason: "what was approved has changed".to_owned(),
+        ground,
+        place: plan.place.clone().unwrap_or(crate::planning::Place { branch: String::new(), into: None }),
+        specs,
+        issues: vec![],
+        changed,
+        counts,
+    }
+}
+
+/// Turns what went wrong at the gate into the fact that it is.
+pub(super) fn failed(key: Key, trouble: Trouble) -> Fact {
+    Fact::EffectFailed { key, problem: trouble.problem, reason: trouble.reason }
+}

@@ -1,0 +1,129 @@
+//! Purpose: what a run works with: its checkout, the gate to its files, the cage for commands, the servers of tools.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ctx::Ctx;
+use crate::domain::{Account, Project};
+use crate::forge::ForgeError;
+use crate::planning::{AskProblem, Run};
+use crate::tools::files::Files;
+use crate::tools::git::{Author, Commit, GitAuth, GitError, Opening, Remote, Workspace, Workspaces};
+use crate::tools::mcp::Mcp;
+use crate::tools::sandbox::Sandbox;
+
+/// Everything that can touch something outside; made once, when the server starts.
+pub struct Hands {
+    pub workspaces: Workspaces,
+    pub mcp: Mcp,
+    /// `None`: there is no cage on this machine, so commands are refused.
+    pub sandbox: Option<Sandbox>,
+}
+
+/// The checkout of one run, kept open by its drive.
+pub(super) struct Bench {
+    pub workspace: Workspace,
+    pub files: Arc<Files>,
+}
+
+/// Why something could not be done, and whether trying again may help. The reason is for people.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub problem: AskProblem,
+    pub reason: String,
+}
+
+impl Trouble {
+    pub(super) fn lasting(reason: impl Into<String>) -> Self {
+        Self { problem: AskProblem::Lasting, reason: reason.into() }
+    }
+
+    pub(super) fn passing(reason: impl Into<String>) -> Self {
+        Self { problem: AskProblem::Passing, reason: reason.into() }
+    }
+}
+
+impl From<ForgeError> for Trouble {
+    fn from(error: ForgeError) -> Self {
+        tracing::warn!("the forge does not let the run go on: {error}");
+        Self::passing("I could not reach this forge as I need to.")
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        tracing::warn!("git does not let the run go on: {error}");
+        let problem = match &error {
+            GitError::Unreachable(_) | GitError::TimedOut(_) | GitError::DiskFull => AskProblem::Passing,
+            GitError::NotFound
+            | GitError::Unauthorized
+            | GitError::Forbidden
+            | GitError::ReadOnly
+            | GitError::Moved
+            | GitError::NoSuchCommit(_)
+            | GitError::BadName(_)
+            | GitError::Refused { .. }
+            | GitError::Rejected { .. }
+            | GitError::TooLarge(_)
+            | GitError::NoGit(_)
+            | GitError::Broken(_) => AskProblem::Lasting,
+        };
+        Self { problem, reason: error.for_people() }
+    }
+}
+
+/// Where git finds the repository, with a credential that is good for now.
+pub(super) async fn remote(ctx: &Ctx, project: &Project) -> Result<Remote, Trouble> {
+    let forge = ctx.forge(project.forge).map_err(|error| Trouble::lasting(error.to_string()))?;
+    let access = match forge.git_access(project).await {
+        Err(ForgeError::Invalid(why)) => return Err(Trouble::lasting(why)),
+        access => access?,
+    };
+    // Some forges make a token for the occasion, which the settings cannot name.
+    if let Some(secret) = &access.secret {
+        ctx.redactor.learn(secret);
+    }
+    let auth = access.secret.map(|secret| GitAuth { user: access.user, secret });
+    Ok(Remote { url: access.url, auth })
+}
+
+/// The run's checkout as last committed.
+pub(super) async fn bench(ctx: &Ctx, project: &Project, run: &Run, bot: &Account) -> Result<Bench, Trouble> {
+    let plan = run.plan().and_then(|plan| Some((plan.place.as_ref()?, plan.ground.as_ref()?)));
+    let Some((place, ground)) = plan else {
+        return Err(Trouble::lasting("the plan has no place to work in"));
+    };
+    let start: Commit =
+        ground.base.parse().map_err(|_| Trouble::lasting("the base of the plan is no commit"))?;
+    let author = author(bot);
+    let opening = Opening { run: &run.id.0, branch: &place.branch, start: &start, author: &author };
+    let workspaces = &ctx.hands.workspaces;
+    let workspace = match workspaces.open(project, opening).await {
+        // The mirror may be younger than the plan, or gone.
+        Err(GitError::NoSuchCommit(_) | GitError::NotFound) => {
+            workspaces.refresh(project, &remote(ctx, project).await?).await?;
+            workspaces.open(project, opening).await?
+        }
+        opened => opened?,
+    };
+    let files = Files::open(workspace.tree()).map_err(|error| Trouble::lasting(error.to_string()))?;
+    Ok(Bench { workspace, files: Arc::new(files) })
+}
+
+/// Forges show a commit as the bot's own by this address.
+fn author(bot: &Account) -> Author {
+    let name = bot.login.clone();
+    let email = format!("{}+{}@users.noreply.planwright.invalid", bot.id.0, name.replace(['[', ']'], ""));
+    Author { name, email }
+}
+
+/// A command that the settings name, with how long it may take.
+pub(super) struct Allowed {
+    pub timeout: Duration,
+    pub network: bool,
+}
+
+pub(super) fn allowed_command(tools: &crate::config::Tools, argv: &[String]) -> Option<Allowed> {
+    let found = tools.commands.values().find(|command| command.enabled && command.argv == argv)?;
+    Some(Allowed { timeout: Duration::from_secs(found.timeout_seconds.get().into()), network: found.network })
+}

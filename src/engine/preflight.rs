@@ -1,0 +1,210 @@
+//! Purpose: look at the repository for a plan: where the work would be done, and what stands at each action's target.
+//! Nothing is written, there is not even a checkout: everything is read from the mirror.
+
+use sha2::{Digest, Sha256};
+
+use super::ctx::Ctx;
+use super::hands::{Trouble, allowed_command, remote};
+use super::settings::{Settled, settings};
+use crate::actions::{Finding, Found, Ground, Offered, RepoPath};
+use crate::config::RepoSettings;
+use crate::domain::{Account, Project, Thread, ThreadRef};
+use crate::plan::{Action, ActionKind};
+use crate::planning::{Fact, Key, Place, Run, plan_tool};
+use crate::tools::git::{BlobKind, Commit, branch_name};
+
+/// Longer files are compared by their hash alone, and shown without a diff.
+const DIFF_BYTES: usize = 256 * 1024;
+/// Nobody overwrites a file that is longer than that.
+const FILE_BYTES: usize = 4 * 1024 * 1024;
+const HOUR_MS: i64 = 3_600_000;
+const OUR_BRANCHES: &str = "planwright/";
+
+pub(super) async fn preflight(ctx: &Ctx, thread: &ThreadRef, run: &Run, key: Key) -> Fact {
+    match try_preflight(ctx, thread, run).await {
+        Ok(fact) => fact,
+        Err(Trouble { problem, reason }) => Fact::EffectFailed { key, problem, reason },
+    }
+}
+
+async fn try_preflight(ctx: &Ctx, thread: &ThreadRef, run: &Run) -> Result<Fact, Trouble> {
+    let project = &thread.project;
+    let forge = ctx.forge(project.forge).map_err(|error| Trouble::lasting(error.to_string()))?;
+    let settings = settings_of(ctx, project).await?;
+    let state = forge.thread(thread).await?;
+    let bot = forge.me().await?;
+    if forge.repository(project).await?.archived {
+        return Err(Trouble::lasting("This repository is archived: nobody can push to it."));
+    }
+    ctx.hands.workspaces.refresh(project, &remote(ctx, project).await?).await?;
+    let (place, base) = place(ctx, thread, &state, run, &bot).await?;
+    let mut findings = vec![];
+    for action in run.plan().iter().flat_map(|plan| plan.actions()) {
+        findings.push(find(ctx, project, &base, action, &settings).await?);
+    }
+    let ground = Ground {
+        thread: thread_hash(&state),
+        base: base.as_str().to_owned(),
+        settings: settings_hash(&settings),
+        expires: ctx.now().plus(i64::from(settings.approval.expires_hours.get()) * HOUR_MS),
+    };
+    let set = plan_tool::set_action_specs(run, &findings, ground, place);
+    set.map(|(_, fact)| fact).ok_or_else(|| Trouble::lasting("there is no plan to look at"))
+}
+
+/// The settings in force. A file of the repository that cannot be understood may forbid anything, so nothing is done.
+pub(super) async fn settings_of(ctx: &Ctx, project: &Project) -> Result<RepoSettings, Trouble> {
+    match settings(ctx, project).await? {
+        Settled::Settings(settings) => Ok(*settings),
+        Settled::BrokenFile(why) => Err(Trouble::lasting(format!(
+            "This repository's `.planwright.yaml` cannot be understood ({why}), so I do nothing."
+        ))),
+    }
+}
+
+/// The branch to work on, and where it starts.
+async fn place(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    state: &Thread,
+    run: &Run,
+    bot: &Account,
+) -> Result<(Place, Commit), Trouble> {
+    let (project, workspaces) = (&thread.project, &ctx.hands.workspaces);
+    if let Some(branch) = state.branch.as_ref().filter(|branch| branch.same_repository) {
+        let head = workspaces.branch(project, &branch.head).await?;
+        let Some(head) = head else {
+            return Err(Trouble::lasting(format!("The branch `{}` is gone.", branch.head)));
+        };
+        if state.author.id == bot.id && branch.head.starts_with(OUR_BRANCHES) {
+            return Ok((Place { branch: branch.head.clone(), into: None }, head));
+        }
+        let name = free_name(ctx, thread, &state.title).await?;
+        return Ok((Place { branch: name, into: Some(branch.head.clone()) }, head));
+    }
+    let Some(default) = workspaces.default_branch(project).await? else {
+        return Err(Trouble::lasting("This repository is empty: push a first commit to its default branch."));
+    };
+    if let Some(branch) = &run.continues
+        && let Some(commit) = workspaces.branch(project, branch).await?
+    {
+        return Ok((Place { branch: branch.clone(), into: Some(default.branch) }, commit));
+    }
+    let name = free_name(ctx, thread, &state.title).await?;
+    Ok((Place { branch: name, into: Some(default.branch) }, default.commit))
+}
+
+/// What an earlier run left on a branch stays there.
+async fn free_name(ctx: &Ctx, thread: &ThreadRef, title: &str) -> Result<String, Trouble> {
+    let wanted = branch_name(thread.number, &ctx.redactor.clean_outgoing(title));
+    for n in 1..100 {
+        let name = if n == 1 { wanted.clone() } else { format!("{wanted}-{n}") };
+        if ctx.hands.workspaces.branch(&thread.project, &name).await?.is_none() {
+            return Ok(name);
+        }
+    }
+    Err(Trouble::lasting(format!("There are too many branches named `{wanted}`; please delete some.")))
+}
+
+async fn find(
+    ctx: &Ctx,
+    project: &Project,
+    base: &Commit,
+    action: &Action,
+    settings: &RepoSettings,
+) -> Result<Finding, Trouble> {
+    let (tool, forbidden) = permitted(ctx, action, settings).await;
+    let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
+    let found = match path {
+        Some(path) => found_in_mirror(ctx, project, base, &path).await?,
+        None => Found::Nothing,
+    };
+    Ok(Finding { found, tool, forbidden })
+}
+
+/// The tool behind an action, and what the settings have against it.
+pub(super) async fn permitted(
+    ctx: &Ctx,
+    action: &Action,
+    settings: &RepoSettings,
+) -> (Option<Offered>, Option<String>) {
+    let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
+    if let Some(path) = path.filter(|path| !settings.tools.paths.permits(path.as_str())) {
+        return (None, Some(format!("the settings do not let me touch `{path}`")));
+    }
+    match action.action_type {
+        ActionKind::Run => {
+            let known = allowed_command(&settings.tools, &action.spec.command).is_some();
+            let why = "this command is not among those that the settings allow; use one of them exactly";
+            (None, (!known).then(|| why.to_owned()))
+        }
+        ActionKind::Tool => match offered(ctx, &action.tool, settings).await {
+            Some(tool) => (Some(tool), None),
+            None => (None, Some(format!("there is no tool `{}` here", action.tool))),
+        },
+        ActionKind::Create
+        | ActionKind::Write
+        | ActionKind::Mkdir
+        | ActionKind::Delete
+        | ActionKind::Read
+        | ActionKind::Analyze => (None, None),
+    }
+}
+
+/// A tool that is on offer and that this repository may use.
+async fn offered(ctx: &Ctx, name: &str, settings: &RepoSettings) -> Option<Offered> {
+    if !may_use(name, settings) {
+        return None;
+    }
+    let tool = ctx.hands.mcp.tool(name).await?;
+    Some(Offered { hash: tool.hash, read_only: tool.read_only, destructive: tool.destructive })
+}
+
+/// Whether the settings of this repository allow a tool by its full name.
+pub(super) fn may_use(name: &str, settings: &RepoSettings) -> bool {
+    let Some((server, tool)) = name.split_once('/') else { return false };
+    let known = settings.tools.mcp_servers.iter().find(|(known, _)| known.to_string() == server);
+    known
+        .is_some_and(|(_, server)| server.enabled && server.allow.iter().any(|pattern| pattern.matches(tool)))
+}
+
+async fn found_in_mirror(
+    ctx: &Ctx,
+    project: &Project,
+    base: &Commit,
+    path: &RepoPath,
+) -> Result<Found, Trouble> {
+    let Some(blob) = ctx.hands.workspaces.read(project, base, path, FILE_BYTES).await? else {
+        return Ok(Found::Nothing);
+    };
+    Ok(match blob.kind {
+        BlobKind::File | BlobKind::Executable => file_found(&blob.bytes, blob.size),
+        BlobKind::Directory => Found::Directory,
+        BlobKind::Symlink | BlobKind::Submodule => Found::Other,
+    })
+}
+
+pub(super) fn file_found(bytes: &[u8], size: u64) -> Found {
+    // Of a file that was cut only the length and the beginning are known; both change with it, or nearly always.
+    let text = (bytes.len() <= DIFF_BYTES && bytes.len() as u64 == size)
+        .then(|| std::str::from_utf8(bytes).ok().map(str::to_owned))
+        .flatten();
+    Found::File { bytes: size, sha256: hex::encode(Sha256::digest(bytes)), text }
+}
+
+pub(super) const READ_AT_MOST: usize = FILE_BYTES;
+
+pub(super) fn thread_hash(thread: &Thread) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update((thread.title.len() as u64).to_be_bytes());
+    hasher.update(thread.title.as_bytes());
+    hasher.update(thread.body.as_bytes());
+    hex::encode(hasher.finalize())
+}
+
+/// Only what bears on acting: another language is no reason to ask again.
+pub(super) fn settings_hash(settings: &RepoSettings) -> String {
+    let relevant = (&settings.tools, &settings.approval, settings.deliver);
+    let text = serde_json::to_vec(&relevant).unwrap_or_default();
+    hex::encode(Sha256::digest(&text))
+}
