@@ -1,5 +1,6 @@
 //! Purpose: the server as a whole: settings in, the engine and the HTTP door out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::instance::Instance;
-use crate::config::{Config, Env, GithubAuth as ConfigAuth, Provider, Role, SecretRef};
+use crate::config::{
+    Config, Env, EnvName, GithubAuth as ConfigAuth, McpServer, Provider, Redactor, RepoRule, Role, SecretRef,
+    WithoutSandbox,
+};
 use crate::domain::{Account, AccountKind, ForgeKind};
-use crate::engine::{Ctx, Engine, Forges, now};
+use crate::engine::{Crew, Ctx, Engine, Forges, Hands, now};
 use crate::forge::{
     Forge, Github, GithubAuth, GithubSettings, Gitlab, GitlabSettings, Local, LocalSettings, Patience,
 };
@@ -20,6 +24,9 @@ use crate::intake::verify::is_signing_token;
 use crate::intake::{Intake, Secrets, router};
 use crate::llm::{Model, ModelSettings};
 use crate::store::Store;
+use crate::tools::git::Workspaces;
+use crate::tools::mcp::{Mcp, Reach, ServerSettings};
+use crate::tools::sandbox::{Cage, Sandbox, SandboxSettings};
 
 /// How long requests under way may take to end once the server stops; most take milliseconds.
 const GRACE: Duration = Duration::from_secs(5);
@@ -52,7 +59,7 @@ impl App {
     }
 
     async fn assemble(config: Config, env: &Env, forges: Forges, instance: Instance) -> anyhow::Result<Self> {
-        let planner = planner(&config, env)?;
+        let crew = crew(&config, env)?;
         let secrets = secrets(&config, env)?;
         let confidential = match &config.forges.gitlab {
             Some(gitlab) if gitlab.confidential => Confidential::Accepted,
@@ -61,10 +68,16 @@ impl App {
         let store = Store::open(config.store.url.as_str()).await?;
         let owner = instance.name().to_owned();
         let redactor = config.redactor(env);
-        let ctx = Ctx { redactor, ..Ctx::new(Arc::new(config), store.clone(), forges, planner, owner) };
+        let ctx = Ctx { redactor, ..Ctx::new(Arc::new(config), store.clone(), forges, crew, owner) };
         let ctx = Arc::new(ctx);
         let intake = Intake { store, secrets, clock: now, wake: ctx.pokes.clone(), confidential };
         Ok(Self { ctx, intake, _instance: instance })
+    }
+
+    /// With a redactor that somebody else uses too, instead of one of its own.
+    pub(super) fn hiding(mut self, redactor: Redactor) -> anyhow::Result<Self> {
+        Arc::get_mut(&mut self.ctx).context("the app is at work already")?.redactor = redactor;
+        Ok(self)
     }
 
     #[must_use]
@@ -95,6 +108,7 @@ impl App {
             driven
         };
         let (served, driven) = tokio::join!(serving, driving);
+        self.ctx.hands.mcp.close().await;
         self.ctx.store.close().await;
         served.and(driven)
     }
@@ -122,15 +136,18 @@ pub fn forges(config: &Config, env: &Env) -> anyhow::Result<Forges> {
         // An app's account is named by GitHub (`slug[bot]`), so only a machine user's name is compared.
         let bot_login = matches!(auth, GithubAuth::Token(_)).then(|| github.bot_login.as_str().to_owned());
         let api_url = github.api_url.as_str().parse().context("forges.github.api_url is no URL")?;
-        let client =
-            Github::new(&GithubSettings { api_url, auth, bot_login, patience: Patience::default() })?;
+        let git_url = github.git_url.as_str().parse().context("forges.github.git_url is no URL")?;
+        let patience = Patience::default();
+        let client = Github::new(&GithubSettings { api_url, git_url, auth, bot_login, patience })?;
         forges.insert(ForgeKind::Github, Forge::Github(client));
     }
     if let Some(gitlab) = &config.forges.gitlab {
         let url = gitlab.url.as_str().parse().context("forges.gitlab.url is no URL")?;
         let bot_login = Some(gitlab.bot_login.as_str().to_owned());
         let token = needed(&gitlab.token, env)?;
-        let client = Gitlab::new(&GitlabSettings { url, token, bot_login, patience: Patience::default() })?;
+        let git_url = gitlab.git_url().as_str().parse().context("forges.gitlab.git_url is no URL")?;
+        let patience = Patience::default();
+        let client = Gitlab::new(&GitlabSettings { url, git_url, token, bot_login, patience })?;
         forges.insert(ForgeKind::Gitlab, Forge::Gitlab(client));
     }
     if config.forges.local.enabled {
@@ -152,8 +169,81 @@ pub fn local_bot() -> Account {
 /// # Errors
 /// When the role names no model, or its key cannot be read.
 pub fn planner(config: &Config, env: &Env) -> anyhow::Result<Model> {
-    let Some((name, model)) = config.models.of_role(Role::Planner) else {
-        bail!("`models.roles.planner` names no model")
+    model_of(config, env, Role::Planner)
+}
+
+/// The models and the hands of the server. Nothing is started yet but a try of the sandbox.
+pub(super) fn crew(config: &Config, env: &Env) -> anyhow::Result<Crew> {
+    let mcp = Mcp::new(mcp_servers(config, env));
+    let workspaces = Workspaces::new(&config.data_dir.join("work"));
+    let hands = Hands { workspaces, mcp, sandbox: sandbox(config)? };
+    Ok(Crew { planner: planner(config, env)?, worker: model_of(config, env, Role::Worker)?, hands })
+}
+
+/// Rules may add servers for some repositories; which of them a repository may use is asked for each action.
+pub(super) fn mcp_servers(config: &Config, env: &Env) -> Vec<ServerSettings> {
+    let all = std::iter::once(&config.tools).chain(config.repos.iter().map(RepoRule::tools));
+    let servers: BTreeMap<String, &McpServer> = all
+        .flat_map(|tools| &tools.mcp_servers)
+        .filter(|(_, server)| server.enabled)
+        .map(|(name, server)| (name.to_string(), server))
+        .collect();
+    servers.into_iter().map(|(name, server)| mcp_server(name, server, env)).collect()
+}
+
+/// Only where there is something to run; without a cage commands are refused, and doctor and the log say why.
+fn sandbox(config: &Config) -> anyhow::Result<Option<Sandbox>> {
+    if !has_commands(config) {
+        return Ok(None);
+    }
+    match Sandbox::find(sandbox_settings(config)?) {
+        Ok(sandbox) => Ok(Some(sandbox)),
+        Err(error) => {
+            tracing::error!("commands are refused: {error}");
+            Ok(None)
+        }
+    }
+}
+
+pub(super) fn has_commands(config: &Config) -> bool {
+    let mut all = std::iter::once(&config.tools).chain(config.repos.iter().map(RepoRule::tools));
+    all.any(|tools| !tools.commands.is_empty())
+}
+
+pub(super) fn sandbox_settings(config: &Config) -> anyhow::Result<SandboxSettings> {
+    let helper = std::env::current_exe().context("cannot find my own program")?;
+    let mut settings = SandboxSettings::new(helper);
+    if config.tools.without_sandbox == WithoutSandbox::RunUnprotected {
+        settings.cages.push(Cage::None);
+    }
+    Ok(settings)
+}
+
+fn mcp_server(name: String, server: &McpServer, env: &Env) -> ServerSettings {
+    let value = |variable: &EnvName| env.get(variable.as_str()).map(SecretString::from);
+    let reach = match &server.url {
+        Some(url) => {
+            let token = server.token_env.as_ref().and_then(value);
+            Reach::Http { url: url.as_str().to_owned(), token }
+        }
+        None => {
+            let given =
+                server.pass_env.iter().filter_map(|name| Some((name.as_str().to_owned(), value(name)?)));
+            Reach::Process { argv: server.command.clone(), env: given.collect(), dir: None }
+        }
+    };
+    ServerSettings {
+        name,
+        reach,
+        allow: server.allow.iter().map(|pattern| pattern.as_ref().to_owned()).collect(),
+        timeout: Duration::from_secs(server.timeout_seconds.get().into()),
+        pins: server.pins.clone(),
+    }
+}
+
+fn model_of(config: &Config, env: &Env, role: Role) -> anyhow::Result<Model> {
+    let Some((name, model)) = config.models.of_role(role) else {
+        bail!("`models.roles.{}` names no model", role.as_str())
     };
     let api_key = match &model.api_key {
         Some(_) if model.provider == Provider::Offline => None,

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::app;
+use super::doctor_tools;
 use super::out::{reason, say};
 use super::terminal::{GREEN, RED, YELLOW, paint};
 use crate::config::{Config, Env, Problem, Provider, Role, SecretRef, Severity};
@@ -33,7 +34,7 @@ enum Health {
     Bad,
 }
 
-struct Finding {
+pub(super) struct Finding {
     health: Health,
     what: String,
     /// What to do about it.
@@ -41,15 +42,15 @@ struct Finding {
 }
 
 impl Finding {
-    fn good(what: impl Into<String>) -> Self {
+    pub(super) fn good(what: impl Into<String>) -> Self {
         Self { health: Health::Good, what: what.into(), remedy: None }
     }
 
-    fn bad(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(super) fn bad(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { health: Health::Bad, what: what.into(), remedy: Some(remedy.into()) }
     }
 
-    fn warning(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(super) fn warning(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { health: Health::Warning, what: what.into(), remedy: Some(remedy.into()) }
     }
 }
@@ -58,6 +59,9 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
     let mut findings = settings(&config, env);
     findings.extend(secrets(&config, env));
     findings.push(store(&config).await);
+    findings.push(doctor_tools::git(&config).await);
+    findings.push(doctor_tools::sandbox(&config));
+    findings.extend(doctor_tools::servers(&config, env).await);
     match app::forges(&config, env) {
         Ok(forges) => {
             findings.extend(accounts(&forges).await.into_iter().chain(repo(args, &config, &forges).await))
@@ -184,11 +188,14 @@ fn unreachable(kind: ForgeKind, error: &ForgeError) -> Finding {
     Finding::bad(format!("{kind}: {error}"), remedy)
 }
 
-/// What the bot must be allowed to do. GitHub shows the permissions of people only to those who may write.
+/// What the bot must be allowed to do: push its own branches. GitHub also shows the permissions of people only to those
+/// who may write.
 fn enough(kind: ForgeKind) -> (Permission, &'static str) {
     match kind {
         ForgeKind::Github => (Permission::Write, "give the bot's account the role Write"),
-        ForgeKind::Gitlab => (Permission::Triage, "give the bot's account the role Reporter"),
+        ForgeKind::Gitlab => {
+            (Permission::Write, "give the bot's account the role Developer, which may push branches")
+        }
         ForgeKind::Local => (Permission::Write, "give the bot's account write permission"),
     }
 }

@@ -1,4 +1,4 @@
-//! Purpose: `history show|verify|export`: the JSONL files, for people and programs.
+//! Purpose: `history show|explain|verify|export`: the JSONL files, for people and programs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,10 +6,16 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
+use serde_json::json;
+
+use super::explain::Explainer;
+use super::journal::{self, Journal};
 use super::out::{complain, say};
-use super::terminal::{DIM, GREEN, RED, paint};
+use super::plans;
+use super::terminal::{BOLD, DIM, GREEN, RED, paint};
 use crate::config::Config;
 use crate::domain::ThreadRef;
+use crate::planning::Entry;
 use crate::store::{History, newest, verify};
 
 #[derive(Debug, Subcommand)]
@@ -25,15 +31,27 @@ pub(super) enum HistoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Tell in plain words who asked, who approved what, what ran, and with what result
+    Explain {
+        /// The thread, such as `github:acme/web#12`
+        thread: ThreadRef,
+        /// Print one JSON array, for programs
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the hash chain of one thread, or of all; exit code 1 when one is damaged
     Verify {
         /// The thread, such as `github:acme/web#12`; without it every thread is checked
         thread: Option<ThreadRef>,
     },
-    /// Print the whole history of a thread as JSON lines
+    /// Print the whole history of a thread as JSON lines, or write its plans into a folder
     Export {
-        /// The thread, such as `github:acme/web#12`
-        thread: ThreadRef,
+        /// The thread, such as `github:acme/web#12`; with `--plans` it may be left out to take every thread
+        #[arg(required_unless_present = "plans")]
+        thread: Option<ThreadRef>,
+        /// Write plan.json, approval.json and full diffs of every plan into this folder, which must be empty or absent
+        #[arg(long, value_name = "DIR")]
+        plans: Option<PathBuf>,
     },
 }
 
@@ -43,7 +61,46 @@ pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Res
         HistoryCommand::Show { thread, newest, json } => show(&of(&history, thread)?, *newest, *json),
         HistoryCommand::Verify { thread: Some(thread) } => verify_all(&[of(&history, thread)?]),
         HistoryCommand::Verify { thread: None } => verify_all(&history.files()?),
-        HistoryCommand::Export { thread } => export(&of(&history, thread)?),
+        HistoryCommand::Explain { thread, json } => explain(&of(&history, thread)?, *json),
+        HistoryCommand::Export { thread: Some(thread), plans: None } => export(&of(&history, thread)?),
+        HistoryCommand::Export { thread: Some(thread), plans: Some(dir) } => {
+            plans::export(dir, &[of(&history, thread)?], &config).await
+        }
+        HistoryCommand::Export { thread: None, plans: Some(dir) } => {
+            plans::export(dir, &history.files()?, &config).await
+        }
+        HistoryCommand::Export { thread: None, plans: None } => bail!("name a thread"),
+    }
+}
+
+/// One line per fact that matters; what follows a damaged line is not told.
+fn explain(path: &Path, json: bool) -> anyhow::Result<ExitCode> {
+    let Journal { entries, damage } = journal::read(path)?;
+    let mut explainer = Explainer::default();
+    let told: Vec<(&Entry, String)> =
+        entries.iter().filter_map(|entry| Some((entry, explainer.explain(&entry.fact)?))).collect();
+    if json {
+        let list: Vec<_> = told
+            .iter()
+            .map(|(entry, words)| json!({"seq": entry.seq, "at": entry.at.to_string(), "run": entry.run, "words": words}))
+            .collect();
+        say(&serde_json::to_string_pretty(&list)?);
+    } else {
+        tell(&told);
+    }
+    let Some(damage) = damage else { return Ok(ExitCode::SUCCESS) };
+    complain(&format!("planwright: the history is damaged and was told up to there: {damage}"));
+    Ok(ExitCode::FAILURE)
+}
+
+fn tell(told: &[(&Entry, String)]) {
+    let mut run = None;
+    for (entry, words) in told {
+        if let Some(id) = entry.run.as_ref().filter(|id| run != Some(*id)) {
+            run = Some(id);
+            say(&paint(BOLD, &format!("run {id}")));
+        }
+        say(&format!("{}  {words}", paint(DIM, &entry.at.to_string())));
     }
 }
 

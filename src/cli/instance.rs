@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
@@ -24,7 +25,7 @@ impl Instance {
             .truncate(false)
             .open(&path)
             .with_context(cannot)?;
-        match file.try_lock() {
+        match lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => bail!("another planwright is running on {}", data_dir.display()),
             Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
@@ -36,6 +37,17 @@ impl Instance {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// A server that has just ended may have started a program that still is a copy of it for a moment.
+fn lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..20 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(25)),
+            locked => return locked,
+        }
+    }
+    file.try_lock()
 }
 
 /// The name in the file; a file without one (new, or cut off by a crash) gets a new name.

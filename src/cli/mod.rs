@@ -6,11 +6,20 @@ pub mod app;
 pub mod config;
 mod demo;
 mod doctor;
+mod doctor_tools;
+mod dossier;
+mod explain;
 mod history;
 mod instance;
+mod journal;
 mod out;
+mod phrases;
+mod plan_diffs;
+mod plans;
 mod runs;
+mod sample;
 mod serve;
+mod simulate;
 mod stage;
 mod terminal;
 
@@ -22,6 +31,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::{Config, Env, Redactor};
 use crate::telemetry::{self, LogFormat};
+use crate::tools::sandbox::inside::Part;
 
 /// Plans in the thread, waits for approval, keeps its checklist true.
 #[derive(Debug, Parser)]
@@ -46,6 +56,8 @@ enum Command {
     Serve,
     /// Watch the bot at work on a sample issue: no account, key or network needed
     Demo(demo::DemoArgs),
+    /// Plan a thread and print what would be posted, without posting anything
+    Simulate(simulate::SimulateArgs),
     /// List the runs, or show one with its plan
     #[command(subcommand)]
     Runs(runs::RunsCommand),
@@ -54,13 +66,17 @@ enum Command {
     History(history::HistoryCommand),
     /// Check, show or describe the settings
     Config(config::ConfigArgs),
-    /// Check tokens, permissions, webhook secrets and the model, and say what to do
+    /// Check tokens, permissions, secrets, git, sandbox, tools and the model, and say what to do
     Doctor(doctor::DoctorArgs),
 }
 
 /// Runs the program and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    // No command for people, so it is asked for before any of theirs: it must not read settings or environment.
+    if let Some((part, arguments)) = Part::asked_for(std::env::args_os()) {
+        return part.run(&arguments);
+    }
     let args = Args::parse();
     let env = Env::from_process();
     match dispatch(&args, &env) {
@@ -79,10 +95,11 @@ fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     // Not every command needs settings; the log only wants to know which secrets it must not show.
     let config = Config::load(path, env);
     let redactor = config.as_ref().map(|config| config.redactor(env)).unwrap_or_default();
-    init_logs(args, if quiet_by_default { "error" } else { telemetry::DEFAULT_FILTER }, redactor)?;
+    init_logs(args, if quiet_by_default { "error" } else { telemetry::DEFAULT_FILTER }, redactor.clone())?;
     match &args.command {
-        Command::Serve => block_on(serve::run(config?, env)),
+        Command::Serve => block_on(serve::run(config?, env, redactor)),
         Command::Demo(demo) => block_on(demo::run(demo)),
+        Command::Simulate(simulate) => block_on(simulate::run(simulate, config?, env)),
         Command::Runs(command) => block_on(runs::run(command, config?)),
         Command::History(command) => block_on(history::run(command, config?)),
         Command::Config(command) => config::run(command, path, env, &mut std::io::stdout()),

@@ -10,7 +10,7 @@ use super::out::say;
 use super::terminal;
 use crate::config::Config;
 use crate::domain::ThreadRef;
-use crate::planning::{Entry, Record, Run, RunId};
+use crate::planning::{Entry, Record, Run, RunId, plan_tool};
 use crate::render::{self, Voice};
 use crate::store::Store;
 
@@ -134,7 +134,13 @@ fn describe((thread, record): &Known) -> Option<Value> {
         "goal": run.goal,
         "steps": revision.map(|revision| &revision.steps),
         "actions": revision.and_then(|revision| revision.sequence.as_ref()).map(|sequence| &sequence.actions),
-        "digest": revision.and_then(|revision| revision.sequence.as_ref()).map(|sequence| &sequence.digest),
+        "plan": plan_tool::get_state(run),
+        "delivery": run.delivery.as_ref().map(|delivery| json!({
+            "branch": delivery.branch,
+            "commit": delivery.commit,
+            "change": delivery.change,
+            "url": delivery.url,
+        })),
         "model_calls": run.spent.model_calls,
         "input_tokens": run.spent.input_tokens,
         "output_tokens": run.spent.output_tokens,

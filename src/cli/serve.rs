@@ -8,12 +8,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::app::App;
-use crate::config::{Config, Env, Severity};
+use crate::config::{Config, Env, Redactor, Severity};
 
-pub(super) async fn run(config: Config, env: &Env) -> anyhow::Result<ExitCode> {
+/// The redactor is that of the log: what the engine learns, the log knows.
+pub(super) async fn run(config: Config, env: &Env, redactor: Redactor) -> anyhow::Result<ExitCode> {
     refuse_bad_settings(&config, env)?;
     let listen = config.server.listen.0;
-    let app = App::build(config, env).await?;
+    let app = App::build(config, env).await?.hiding(redactor)?;
     let listener = TcpListener::bind(listen)
         .await
         .with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;

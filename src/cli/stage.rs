@@ -9,16 +9,18 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use super::app::local_bot;
+use super::explain::Explainer;
 use super::out::{is_watched, say};
+use super::sample;
 use super::terminal::{self, BOLD, DIM, paint};
 use crate::domain::{Account, AccountId, CommentId, Event, Permission, Project, Reaction, ThreadRef};
 use crate::engine::{Engine, now};
 use crate::forge::local::{NewThread, Visibility};
 use crate::forge::{ForgeError, Local, LocalSettings, World};
+use crate::planning::{Entry, Record, Run, RunId};
 use crate::store::Store;
 
 const ISSUE: &str = include_str!("demo_issue.md");
-const README: &str = "# greeter\n\nSays hello. `greet(name)` lives in `src/greet.py`.\n";
 
 pub(super) struct Cast {
     pub ada: Account,
@@ -37,23 +39,24 @@ pub(super) fn thread() -> anyhow::Result<ThreadRef> {
 }
 
 /// A repository with a maintainer, a passer-by, and one open issue.
-pub(super) fn build(path: &Path, cast: &Cast) -> anyhow::Result<Local> {
+pub(super) fn build(path: &Path, bare: &Path, cast: &Cast) -> anyhow::Result<Local> {
     let local =
         Local::open(LocalSettings { path: Some(path.to_owned()), bot: cast.bot.clone(), clock: now })?;
-    local.with(|world| furnish(world, cast))??;
+    local.with(|world| furnish(world, bare, cast))??;
     Ok(local)
 }
 
-fn furnish(world: &mut World, cast: &Cast) -> anyhow::Result<()> {
+fn furnish(world: &mut World, bare: &Path, cast: &Cast) -> anyhow::Result<()> {
     let project: Project = "local:greeter".parse()?;
     world.add_project(&project, Visibility::Public);
+    world.set_git(&project, bare)?;
     for (who, level) in
         [(&cast.ada, Permission::Maintain), (&cast.mallory, Permission::Read), (&cast.bot, Permission::Write)]
     {
         world.add_account(who.clone());
         world.set_member(&project, who.id, level)?;
     }
-    world.set_file(&project, "README.md", README)?;
+    world.set_file(&project, "README.md", sample::README)?;
     let issue = NewThread {
         body: ISSUE.to_owned(),
         ..NewThread::titled("Greet people in their own language", cast.ada.id)
@@ -83,6 +86,7 @@ pub(super) struct Sent {
 #[derive(Default)]
 struct Seen {
     facts: i64,
+    explainer: Explainer,
     comments: BTreeMap<CommentId, String>,
     reactions: Vec<(Option<CommentId>, Reaction)>,
 }
@@ -153,8 +157,10 @@ impl Stage {
         let (rows, reactions, comments) =
             (self.store.journal(&self.thread).await?, self.reactions(), self.comments());
         for row in rows.iter().filter(|row| row.seq > self.seen.facts) {
-            if let Some(words) = in_words(&row.kind) {
-                self.line(&paint(DIM, &format!("· {words}"))).await;
+            let entry = Entry::from_line(row.seq, row.at, row.run.clone().map(RunId), &row.line)?;
+            let words = self.seen.explainer.explain(&entry.fact);
+            for line in words.iter().flat_map(|words| terminal::wrap(&format!("· {words}"))) {
+                self.line(&paint(DIM, &line)).await;
             }
         }
         self.seen.facts = rows.last().map_or(0, |row| row.seq);
@@ -186,11 +192,11 @@ impl Stage {
     async fn show_edit(&self, author: &str, before: &str, after: &str) {
         let (before, after) = (terminal::markdown(before), terminal::markdown(after));
         let known: Vec<&str> = before.lines().collect();
-        self.line(&paint(BOLD, &format!("@{author} edited the card"))).await;
+        self.line(&paint(BOLD, &format!("@{author} edited its card; new are"))).await;
         self.box_of(after.lines().filter(|line| !known.contains(line))).await;
     }
 
-    async fn box_of(&self, lines: impl Iterator<Item = &str>) {
+    pub(super) async fn box_of(&self, lines: impl Iterator<Item = &str>) {
         for line in lines.flat_map(terminal::wrap) {
             self.line(&format!("  ┃ {line}")).await;
         }
@@ -200,7 +206,7 @@ impl Stage {
     pub(super) async fn line(&self, text: &str) {
         say(&format!("   {text}"));
         if is_watched() {
-            tokio::time::sleep(Duration::from_millis(120)).await;
+            tokio::time::sleep(Duration::from_millis(15)).await;
         }
     }
 
@@ -214,10 +220,21 @@ impl Stage {
         }
     }
 
-    /// How many comments the bot has on the thread.
+    /// How many cards the bot has on the thread.
     pub(super) fn cards(&self) -> usize {
         let bot = &self.local.bot().login;
-        self.comments().iter().filter(|(_, author, _)| author == bot).count()
+        let is_card = |body: &str| body.starts_with("## 📋");
+        self.comments().iter().filter(|(_, author, body)| author == bot && is_card(body)).count()
+    }
+
+    /// The run as the journal has it now.
+    pub(super) async fn run(&self) -> anyhow::Result<Option<Run>> {
+        let rows = self.store.journal(&self.thread).await?;
+        let entries = rows
+            .iter()
+            .map(|row| Entry::from_line(row.seq, row.at, row.run.clone().map(RunId), &row.line))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Record::fold(&entries).run)
     }
 
     fn comments(&self) -> Vec<(CommentId, String, String)> {
@@ -234,20 +251,6 @@ impl Stage {
             let Ok(thread) = world.thread(&self.thread) else { return vec![] };
             thread.reactions.iter().map(|r| (login(r.by), r.on, r.reaction)).collect()
         })
-    }
-}
-
-/// A fact of the journal as the audience hears it; what shows on the thread anyway needs no words.
-fn in_words(kind: &str) -> Option<String> {
-    match kind {
-        "triggered" => Some("@ada may ask for this, so a run begins".to_owned()),
-        "ask_begun" => Some("asking the model …".to_owned()),
-        "goal_understood" => Some("goal understood".to_owned()),
-        "decomposed" => Some("work broken into steps".to_owned()),
-        "sequenced" => Some("actions chosen for each step".to_owned()),
-        "refused" => Some("refused: cancelling takes write permission".to_owned()),
-        "replied" => None,
-        other => Some(other.replace('_', " ")),
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn markdown(text: &str) -> String {
 /// Breaks a line between words so that it fits a small terminal, with what follows under its text. Styles take no room.
 pub(super) fn wrap(line: &str) -> Vec<String> {
     const WIDTH: usize = 72;
-    const BOXES: [char; 3] = ['☐', '☑', '•'];
+    const BOXES: [char; 4] = ['☐', '☑', '•', '·'];
     let text = line.trim_start_matches(|c| c == ' ' || c == '│' || BOXES.contains(&c));
     let lead = line.strip_suffix(text).unwrap_or_default();
     let mut words = text.split(' ');
@@ -67,11 +67,15 @@ struct Page {
     quoted: bool,
     /// An item has begun; unless it is a box it gets a bullet.
     bullet: bool,
+    /// Inside a block of code, whose lines stay as they are.
+    code: bool,
 }
 
 impl Page {
     fn take(&mut self, event: Event<'_>) {
-        if std::mem::take(&mut self.bullet) && !matches!(event, Event::TaskListMarker(_)) {
+        // In a list with blank lines between its items, each begins with a paragraph.
+        let begins = matches!(event, Event::Start(Tag::Paragraph));
+        if !begins && std::mem::take(&mut self.bullet) && !matches!(event, Event::TaskListMarker(_)) {
             self.out.push_str("• ");
         }
         match event {
@@ -79,7 +83,7 @@ impl Page {
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
             Event::Code(code) => self.styled(CYAN, &clean(&code)),
-            Event::SoftBreak | Event::HardBreak => self.line(),
+            Event::SoftBreak | Event::HardBreak => self.next_line(),
             Event::TaskListMarker(done) => self.out.push_str(if done { "☑ " } else { "☐ " }),
             Event::Rule => self.out.push_str("\n────\n"),
             Event::Html(_)
@@ -115,8 +119,8 @@ impl Page {
             }
             Tag::TableCell => self.out.push_str("  "),
             Tag::CodeBlock(_) => {
+                self.code = true;
                 self.out.push('\n');
-                self.on(CYAN);
             }
             _ => {}
         }
@@ -128,8 +132,12 @@ impl Page {
     )]
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Heading(_) | TagEnd::CodeBlock => {
+            TagEnd::Heading(_) => {
                 self.off();
+                self.out.push('\n');
+            }
+            TagEnd::CodeBlock => {
+                self.code = false;
                 self.out.push('\n');
             }
             TagEnd::Strong | TagEnd::Emphasis => self.off(),
@@ -150,7 +158,25 @@ impl Page {
     }
 
     fn text(&mut self, text: &str) {
-        self.out.push_str(&clean(text));
+        let text = clean(text);
+        if !self.code {
+            self.out.push_str(&text);
+            return;
+        }
+        let indent = if self.lists > 0 { "  ".repeat(self.lists + 1) } else { String::new() };
+        for line in text.lines() {
+            self.out.push_str(&indent);
+            self.styled(CYAN, line);
+            self.out.push('\n');
+        }
+    }
+
+    /// What goes on in an item stands under its text.
+    fn next_line(&mut self) {
+        self.line();
+        if self.lists > 0 {
+            self.out.push_str(&"  ".repeat(self.lists + 1));
+        }
     }
 
     fn styled(&mut self, style: &str, text: &str) {
@@ -197,6 +223,12 @@ mod tests {
             markdown(card),
             "📋 Execution Plan\nGoal: Add a\nStatus: ready\n\n  ☐ task_1: One\n  ☑ task_2: Two\n\n│ held\n\nProgress: 1/2"
         );
+    }
+
+    #[test]
+    fn what_belongs_to_an_item_stands_under_it() {
+        let loose = "- [ ] one  \n  more\n\n  ```py\n  a = 1\n  ```\n\n- two";
+        assert_eq!(markdown(loose), "☐ one\n    more\n    a = 1\n\n  • two");
     }
 
     #[test]

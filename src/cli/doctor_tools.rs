@@ -1,0 +1,115 @@
+//! Purpose: `doctor` on what a run works with: git, the cage for commands, the servers of tools.
+
+use super::app;
+use super::doctor::Finding;
+use crate::config::{Config, Env};
+use crate::tools::git::Workspaces;
+use crate::tools::mcp::{Mcp, Offer};
+use crate::tools::sandbox::{Cage, Sandbox};
+
+pub(super) async fn git(config: &Config) -> Finding {
+    match Workspaces::new(&config.data_dir.join("work")).check().await {
+        Ok(()) => Finding::good("git can be used"),
+        Err(error) => Finding::bad(
+            error.to_string(),
+            "install a current git (on Debian and Ubuntu: `apt install git`); without it no plan can be carried out",
+        ),
+    }
+}
+
+const BUBBLEWRAP: &str = "install bubblewrap (on Debian and Ubuntu: `apt install bubblewrap`) and allow unprivileged user namespaces";
+
+/// Which cage holds here. Without commands in the settings nothing depends on it.
+pub(super) fn sandbox(config: &Config) -> Finding {
+    let settings = match app::sandbox_settings(config) {
+        Ok(settings) => settings,
+        Err(error) => return Finding::bad(format!("{error:#}"), "start the program by its full path"),
+    };
+    let found = Sandbox::find(settings).map(|sandbox| sandbox.cage());
+    let idle = !app::has_commands(config);
+    match found {
+        Ok(cage) if idle => Finding::good(format!(
+            "no commands are allowed (`tools.commands` is empty); {} would hold them",
+            name(cage)
+        )),
+        Err(_) if idle => {
+            Finding::good("no commands are allowed (`tools.commands` is empty), so no sandbox is needed")
+        }
+        Ok(Cage::None) => Finding::warning(
+            "commands run WITHOUT a sandbox, because `tools.without_sandbox` says `run_unprotected`: they can read and change what this account can",
+            BUBBLEWRAP,
+        ),
+        Ok(cage @ (Cage::Bubblewrap | Cage::Landlock)) => {
+            Finding::good(format!("commands run in a sandbox: {}", name(cage)))
+        }
+        Err(error) => Finding::bad(error.to_string(), BUBBLEWRAP),
+    }
+}
+
+fn name(cage: Cage) -> &'static str {
+    match cage {
+        Cage::Bubblewrap => "bubblewrap",
+        Cage::Landlock => "Landlock",
+        Cage::None => "nothing",
+    }
+}
+
+/// Asks every server for its tools, and compares them with their pins.
+pub(super) async fn servers(config: &Config, env: &Env) -> Vec<Finding> {
+    let settings = app::mcp_servers(config, env);
+    // Without pins every tool is offered, so that what it is now can be said.
+    let bare = settings.iter().cloned().map(|mut server| {
+        server.pins.clear();
+        server
+    });
+    let mcp = Mcp::new(bare.collect());
+    let offer = mcp.offer().await;
+    mcp.close().await;
+    let mut findings = vec![];
+    for server in &settings {
+        findings.push(reached(&server.name, &offer));
+        findings.extend(server.pins.iter().filter_map(|(tool, pin)| pinned(&server.name, tool, pin, &offer)));
+    }
+    findings
+}
+
+fn reached(server: &str, offer: &Offer) -> Finding {
+    if let Some((_, why)) = offer.missing.iter().find(|(name, _)| name == server) {
+        return Finding::bad(
+            format!("MCP server `{server}`: {why}"),
+            format!(
+                "check `tools.mcp_servers.{server}`: `command` must be a program that this account can start, with the variables in `pass_env`; `url` an address that it can reach"
+            ),
+        );
+    }
+    let prefix = format!("{server}/");
+    let tools: Vec<&str> = offer.tools.iter().filter_map(|tool| tool.name.strip_prefix(&prefix)).collect();
+    if tools.is_empty() {
+        return Finding::warning(
+            format!("MCP server `{server}` answers, but none of its tools may be used"),
+            format!("name some in `tools.mcp_servers.{server}.allow`, like `read_*`"),
+        );
+    }
+    Finding::good(format!("MCP server `{server}` offers {}: {}", tools.len(), tools.join(", ")))
+}
+
+fn pinned(server: &str, tool: &str, pin: &str, offer: &Offer) -> Option<Finding> {
+    if offer.missing.iter().any(|(name, _)| name == server) {
+        return None;
+    }
+    let full = format!("{server}/{tool}");
+    match offer.tools.iter().find(|offered| offered.name == full) {
+        Some(now) if now.hash.eq_ignore_ascii_case(pin) => None,
+        Some(now) => Some(Finding::bad(
+            format!("`{full}` is not the tool that was pinned, so it is switched off"),
+            format!(
+                "look at what it is now; if you trust it, write `{tool}: {}` in `tools.mcp_servers.{server}.pins`",
+                now.hash
+            ),
+        )),
+        None => Some(Finding::warning(
+            format!("`{full}` is pinned, but not on offer"),
+            format!("check its name in `tools.mcp_servers.{server}.pins` and `allow`"),
+        )),
+    }
+}

@@ -1,0 +1,191 @@
+//! Purpose: the words that explaining a history is made of. Texts of others are cut and lose what nobody would see.
+
+use crate::actions::number_of;
+use crate::plan::{Action, ActionId, ActionKind};
+use crate::planning::{Evidence, Notice, Resource, Trigger};
+use crate::prompts::is_invisible;
+
+const LINE: usize = 160;
+/// How many things are named before the rest is only counted.
+const NAMED: usize = 12;
+
+pub(super) fn clip(text: &str) -> String {
+    clip_to(text, LINE)
+}
+
+/// One line, cut, without control characters and what nobody sees.
+pub(super) fn clip_to(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let plain: String = words.join(" ").chars().filter(|c| !c.is_control() && !is_invisible(*c)).collect();
+    if plain.chars().count() <= most {
+        return plain;
+    }
+    format!("{}…", plain.chars().take(most.saturating_sub(1)).collect::<String>())
+}
+
+/// The beginning of a digest, as the preview shows it.
+pub(super) fn digest(name: &str) -> String {
+    name.chars().take(6).collect()
+}
+
+/// The beginning of a commit, as git shows it.
+pub(super) fn commit(name: &str) -> String {
+    name.chars().take(7).collect()
+}
+
+pub(super) fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+pub(super) fn list(items: &[String]) -> String {
+    let named = items.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    match items.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
+/// Action numbers, with runs of them shortened: `actions 1-3, 5`.
+pub(super) fn actions(ids: &[ActionId]) -> String {
+    let names: Vec<String> = ids.iter().map(|id| number_of(id).to_owned()).collect();
+    let numbers: Option<Vec<u64>> = names.iter().map(|name| name.parse().ok()).collect();
+    let what = match numbers {
+        Some(numbers) => ranges(numbers),
+        None => names.join(", "),
+    };
+    match ids.len() {
+        0 => "nothing".to_owned(),
+        1 => format!("action {what}"),
+        _ => format!("actions {what}"),
+    }
+}
+
+fn ranges(mut numbers: Vec<u64>) -> String {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut spans: Vec<(u64, u64)> = vec![];
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            Some(_) | None => spans.push((number, number)),
+        }
+    }
+    let span = |(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}-{last}"),
+    };
+    spans.iter().map(span).collect::<Vec<_>>().join(", ")
+}
+
+/// What an action is about: `write README.md`.
+pub(super) fn action(action: &Action) -> String {
+    let target = match action.action_type {
+        ActionKind::Run => Some(action.spec.command.join(" ")),
+        ActionKind::Tool => Some(action.tool.clone()),
+        ActionKind::Create
+        | ActionKind::Write
+        | ActionKind::Mkdir
+        | ActionKind::Delete
+        | ActionKind::Read
+        | ActionKind::Analyze => action.spec.path.clone(),
+    };
+    match target {
+        Some(target) => format!("{} `{}`", action.action_type.as_str(), clip_to(&target, 80)),
+        None => action.action_type.as_str().to_owned(),
+    }
+}
+
+pub(super) fn evidence(evidence: &Evidence) -> String {
+    let mut parts = vec![];
+    if let Some(name) = &evidence.commit {
+        parts.push(format!("commit `{}`", commit(name)));
+    }
+    if let Some(code) = evidence.exit_code {
+        parts.push(format!("exit code {code}"));
+    }
+    if !evidence.files.is_empty() {
+        let files: Vec<String> =
+            evidence.files.iter().map(|file| format!("`{}`", clip_to(file, 80))).collect();
+        parts.push(list(&files));
+    }
+    if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join(", ")) }
+}
+
+pub(super) fn amount(resource: Resource, amount: u64) -> String {
+    let unit = match resource {
+        Resource::MicroUsd => {
+            return format!("{}.{:02} USD", amount / 1_000_000, amount % 1_000_000 / 10_000);
+        }
+        Resource::Tokens => "tokens",
+        Resource::ModelCalls => "model calls",
+        Resource::Minutes => "minutes",
+        Resource::Files => "files",
+        Resource::Bytes => "bytes",
+    };
+    format!("{amount} {unit}")
+}
+
+pub(super) fn trigger(how: Trigger) -> &'static str {
+    match how {
+        Trigger::Assigned => "assigned the bot",
+        Trigger::Labelled => "put the label on",
+        Trigger::Mentioned => "asked for a plan in a comment",
+        Trigger::Retried => "asked for what was left of the run before",
+        Trigger::ChangesRequested => "asked for changes in a review",
+    }
+}
+
+pub(super) fn notice(notice: &Notice) -> String {
+    match notice {
+        Notice::HelpAsked => "asked for help".to_owned(),
+        Notice::StatusAsked => "asked how it stands".to_owned(),
+        Notice::UnknownVerb { word } => format!("wrote `{}`, which is no command", clip(word)),
+        Notice::PlanningIsOff => "asked for a run, but planning is switched off here".to_owned(),
+        Notice::RepoFileBroken { why } => {
+            format!("asked for a run, but `.planwright.yaml` cannot be understood: {}", clip(why))
+        }
+        Notice::TooManyRuns => "asked for a run, but there were too many within an hour".to_owned(),
+        Notice::AlreadyRunning => "asked for a run, but one was going on already".to_owned(),
+        Notice::NothingRunning { verb } => format!("wrote `{}`, but no run was going on", clip(verb)),
+        Notice::AlreadyPaused => "wrote `pause`, but the run was paused already".to_owned(),
+        Notice::NotPaused => "wrote `resume`, but the run was not paused".to_owned(),
+        Notice::NothingToAnswer { verb } => format!("wrote `{}`, but nothing waited for it", clip(verb)),
+        Notice::BadApproval { why } => format!("gave an approval that does not count: {}", clip(why)),
+        Notice::LeftOutOfApproval { left_out } => {
+            let ids: Vec<ActionId> = left_out.iter().map(|left| left.id.clone()).collect();
+            format!("was told that {} stay out of the approval", actions(&ids))
+        }
+        Notice::CannotSkip { step, why } => format!("cannot leave `{}` out: {}", clip(step), clip(why)),
+        Notice::BadBudget { words } => format!("wrote `budget {}`, which is no amount", clip(words)),
+        Notice::NothingToRetry => "wrote `retry`, but nothing was left undone".to_owned(),
+        Notice::NotYet { command } => {
+            format!("wrote `{}`, which this version cannot do", clip(command.verb()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shortened() {
+        let ids =
+            |numbers: &[u32]| numbers.iter().map(|number| ActionId(format!("a{number}"))).collect::<Vec<_>>();
+        for (numbers, said) in [
+            (&[] as &[u32], "nothing"),
+            (&[4], "action 4"),
+            (&[1, 2], "actions 1, 2"),
+            (&[5, 1, 2, 3], "actions 1-3, 5"),
+        ] {
+            assert_eq!(actions(&ids(numbers)), said);
+        }
+    }
+
+    #[test]
+    fn texts_of_others_are_one_visible_line() {
+        assert_eq!(clip_to("a\n b\u{202e}\u{1b}[31m", 20), "a b[31m");
+        assert_eq!(clip_to("abcdef", 4), "abc…");
+    }
+}
