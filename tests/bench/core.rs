@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use planwright::domain::{Account, CommentId, Millis, Permission};
-use planwright::planning::{Entry, Fact, Record, RunId, Trigger};
+use planwright::planning::{Entry, Fact, Limits, Record, RunId, Trigger};
 use planwright::store::newest;
 
 const FACTS: i64 = 10_000;
@@ -50,6 +50,7 @@ fn journal() -> Vec<(i64, String)> {
             how: Trigger::Assigned,
             event_at: None,
             comment: None,
+            budget: Limits::default(),
         },
         n if n % 50 == 0 => Fact::Paused { by: by.clone(), comment: Some(CommentId(n)) },
         n if n % 50 == 1 => Fact::Resumed { by: by.clone(), comment: Some(CommentId(n)) },

@@ -48,6 +48,7 @@ fn running() -> Record {
         how: Trigger::Mentioned,
         event_at: Some(Millis(1)),
         comment: None,
+        budget: planwright::planning::Limits::default(),
     };
     Record::fold(&[Entry { seq: 1, at: Millis(1), run: Some(RunId("r".to_owned())), fact }])
 }
@@ -63,19 +64,28 @@ fn thread() -> Thread {
         assignees: vec![bot()],
         labels: vec!["planwright".to_owned()],
         web_url: None,
+        branch: None,
     }
 }
 
 fn facts(record: &Record, actor: &Account, permission: Option<Permission>, kind: EventKind) -> Vec<Fact> {
     let (bot, thread) = (bot(), thread());
     let rules = Rules {
+        budget: planwright::planning::Limits::default(),
         enabled: true,
         on_assign: true,
         on_label: Some("planwright".to_owned()),
         on_mention: true,
         broken_file: None,
     };
-    let seen = Observation { bot: &bot, rules: &rules, permission, thread: Some(&thread), now: Millis(0) };
+    let seen = Observation {
+        bot: &bot,
+        rules: &rules,
+        permission,
+        thread: Some(&thread),
+        preview: None,
+        now: Millis(0),
+    };
     let event =
         Event { thread: "local:sample#1".parse().unwrap(), actor: actor.clone(), at: Some(Millis(2)), kind };
     interpret(record, &event, &seen)

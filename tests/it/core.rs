@@ -1,12 +1,16 @@
 //! Purpose: properties of the pure core, for any journal and for any order of things that people and models do.
 
+use planwright::actions::{Finding, Found, Ground};
 use planwright::domain::{
     Account, Comment, CommentId, Event, EventKind, Millis, Permission, Thread, ThreadRef,
 };
-use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
+use planwright::plan::{
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Feedback, FeedbackKind, Goal, Step, StepId,
+};
 use planwright::planning::{
-    AskProblem, Effect, Entry, Fact, InFlight, Key, Observation, Policy, Question, Record, Rules, RunId,
-    StopReason, Trigger, interpret, keeps, needs_permission, needs_thread, next_effects, plan_digest,
+    AskProblem, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place, Policy,
+    Question, Record, Rules, RunId, StopReason, Trigger, interpret, keeps, needs_permission, needs_thread,
+    next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -42,48 +46,62 @@ fn step() -> Step {
     }
 }
 
-fn action() -> Action {
-    Action {
-        id: ActionId("a1".to_owned()),
+/// Something that needs no approval, something that does, and something whose content is still open.
+fn actions() -> Vec<Action> {
+    let action = |n: u32, action_type, spec| Action {
+        id: ActionId(format!("a{n}")),
         task_id: StepId("task_1".to_owned()),
-        action_type: ActionKind::Analyze,
+        action_type,
         tool: "worker".to_owned(),
         purpose: "look".to_owned(),
         expected_outcome: "seen".to_owned(),
         fallback_strategy: String::new(),
-        spec: ActionSpec::default(),
-    }
+        spec,
+        optional: n == 3,
+    };
+    let file = |path: &str, content: Option<&str>| ActionSpec {
+        path: Some(path.to_owned()),
+        content: content.map(str::to_owned),
+        ..ActionSpec::default()
+    };
+    vec![
+        action(1, ActionKind::Analyze, ActionSpec::default()),
+        action(2, ActionKind::Create, file("a.txt", Some("a"))),
+        action(3, ActionKind::Write, file("b.txt", None)),
+    ]
 }
 
-fn answer(key: Key, question: Question) -> Fact {
-    let usage = Usage {
+fn usage() -> Usage {
+    Usage {
         model: "m".to_owned(),
         calls: 1,
         input_tokens: 10,
         output_tokens: 5,
         cost_micro_usd: Some(7),
         ms: 1,
-    };
+    }
+}
+
+fn answer(key: Key, question: Question) -> Fact {
+    let usage = usage();
     match question {
-        Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage },
+        Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage, hidden: 0 },
         Question::Decompose => Fact::Decomposed { key, reasoning: String::new(), steps: vec![step()], usage },
-        Question::Sequence => {
-            let actions = vec![action()];
-            Fact::Sequenced { key, digest: plan_digest(&actions), actions, usage }
+        Question::Sequence => Fact::Sequenced { key, actions: actions(), usage },
+        Question::Work => {
+            let feedback =
+                Feedback { kind: FeedbackKind::Exploration, summary: "seen".to_owned(), details: vec![] };
+            Fact::Worked { key, action: ActionId("a1".to_owned()), call: Call::Finish { feedback }, usage }
         }
+        Question::Reflect => Fact::Reflected { key, reflection: None, usage: Some(usage) },
     }
 }
 
 /// Any fact at all, in any order, with keys that mostly do not fit: what a damaged or foreign journal could hold.
 fn any_fact() -> impl Strategy<Value = Fact> {
     let key = || {
-        prop_oneof![
-            Just("r1/understand/r0/t0"),
-            Just("r1/decompose/r0/t0"),
-            Just("r1/sequence/r1/t0"),
-            Just("x")
-        ]
-        .prop_map(|k| Key(k.to_owned()))
+        prop_oneof![Just("r1/0/t0"), Just("r1/1/t0"), Just("r1/2/t0"), Just("x")]
+            .prop_map(|k| Key(k.to_owned()))
     };
     let who = || (2_i64..5).prop_map(|id| Account::person(id, "p"));
     let comment = || prop_oneof![Just(None), (1_i64..4).prop_map(|id| Some(CommentId(id)))];
@@ -93,7 +111,8 @@ fn any_fact() -> impl Strategy<Value = Fact> {
             permission: Permission::Write,
             how: Trigger::Assigned,
             event_at: None,
-            comment
+            comment,
+            budget: Limits::default()
         }),
         (who(), comment()).prop_map(|(by, comment)| Fact::Paused { by, comment }),
         (who(), comment()).prop_map(|(by, comment)| Fact::Resumed { by, comment }),
@@ -154,7 +173,7 @@ proptest! {
             let Some(run) = &record.run else { continue };
             if !run.is_live() {
                 prop_assert!(next_effects(run, &InFlight::new(), &Policy::default()).is_empty());
-                prop_assert!(!keeps(run, &run.ask_key()));
+                prop_assert!(!keeps(run, &run.key()));
                 ended = Some(run.id.clone());
             } else if ended.as_ref() == Some(&run.id) {
                 prop_assert!(matches!(entry.fact, Fact::Triggered { .. }), "only a trigger starts a run again");
@@ -214,6 +233,14 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         said("/pause"),
         said("/resume"),
         said("/cancel"),
+        said("/approve"),
+        said("/approve"),
+        said("/approve 2"),
+        said("/approve 9"),
+        said("/reject not like this"),
+        said("/skip task_1"),
+        said("/budget +1"),
+        said("/retry"),
         said("/plan"),
         said("/status"),
         said("just words"),
@@ -230,7 +257,7 @@ fn any_happening() -> impl Strategy<Value = Happening> {
 /// A thread on a desk, without the desk: events are interpreted, facts folded, effects kept in flight.
 struct Play {
     record: Record,
-    in_flight: Vec<(Key, Question)>,
+    in_flight: Vec<Effect>,
     waits: Vec<Key>,
     seq: i64,
     started: Vec<Key>,
@@ -258,13 +285,15 @@ impl Play {
         match happening {
             Happening::Event(by, kind) => self.event(by, kind),
             Happening::Answer => {
-                if let Some((key, question)) = self.in_flight.pop() {
-                    self.tell(vec![answer(key, question)]);
+                if let Some(effect) = self.in_flight.pop() {
+                    let facts = self.come_to(effect);
+                    self.tell(facts);
                 }
             }
             Happening::Fail(problem) => {
-                if let Some((key, _)) = self.in_flight.pop() {
-                    self.tell(vec![Fact::AskFailed { key, problem, reason: "no".to_owned(), usage: None }]);
+                if let Some(effect) = self.in_flight.pop() {
+                    let (key, reason) = (effect.key().clone(), "no".to_owned());
+                    self.tell(vec![Fact::AskFailed { key, problem, reason, usage: None }]);
                 }
             }
             Happening::StaleAnswer => {
@@ -295,7 +324,9 @@ impl Play {
             self.assigned = !assignees.is_empty();
         }
         let on_label = Some("go".to_owned());
-        let rules = Rules { enabled: true, on_assign: true, on_label, on_mention: true, broken_file: None };
+        let budget = Limits::default();
+        let rules =
+            Rules { enabled: true, on_assign: true, on_label, on_mention: true, budget, broken_file: None };
         let thread = Thread {
             title: String::new(),
             body: String::new(),
@@ -306,6 +337,7 @@ impl Play {
             assignees: if self.assigned { vec![bot.clone()] } else { vec![] },
             labels: self.labels.clone(),
             web_url: None,
+            branch: None,
         };
         // Account 4 may only read.
         let permission = Some(if by == 4 { Permission::Read } else { Permission::Write });
@@ -314,6 +346,7 @@ impl Play {
             rules: &rules,
             permission,
             thread: Some(&thread),
+            preview: None,
             now: Millis(self.seq * HOUR_MS),
         };
         let actor = Account::person(by, "p");
@@ -336,26 +369,92 @@ impl Play {
         assert!(asks_right || asks_thread || facts.is_empty(), "nothing was asked for {event:?}");
     }
 
+    /// What an effect comes to when all goes well.
+    fn come_to(&self, effect: Effect) -> Vec<Fact> {
+        let run = self.record.run.as_ref().unwrap();
+        match effect {
+            Effect::Ask { key, question } => vec![answer(key, question)],
+            Effect::Preflight { .. } => {
+                let nothing = Finding { found: Found::Nothing, tool: None, forbidden: None };
+                let ground = Ground {
+                    thread: "t".to_owned(),
+                    base: "b".to_owned(),
+                    settings: "s".to_owned(),
+                    expires: Millis(i64::MAX),
+                };
+                let place = Place { branch: "planwright/1".to_owned(), into: Some("main".to_owned()) };
+                let findings = vec![nothing; run.plan().unwrap().actions().count()];
+                vec![plan_tool::set_action_specs(run, &findings, ground, place).unwrap().1]
+            }
+            Effect::Begin { key, action } => {
+                let plan = run.plan().unwrap();
+                assert!(run.is_approved(plan, &action), "{action} begins without an approval");
+                let digest = plan.specs[&action].digest.clone();
+                vec![Fact::ActionBegun { key, action, digest }]
+            }
+            Effect::Act { key, action } | Effect::Use { key, action, .. } => vec![Fact::ActionEnded {
+                key,
+                action,
+                outcome: Outcome::Succeeded,
+                evidence: Evidence { commit: Some("c".repeat(40)), ..Evidence::default() },
+                expected: String::new(),
+                actual: String::new(),
+            }],
+            Effect::Deliver { key } => {
+                let branch = "planwright/1".to_owned();
+                vec![Fact::Delivered { key, branch, commit: None, change: None, url: None }]
+            }
+            Effect::Wait { key, .. } => vec![Fact::TimerFired { key }],
+            Effect::Note { facts, .. } => facts,
+        }
+    }
+
     /// Drops what is no longer wanted and starts what is, as the engine does.
     fn drive(&mut self) {
         let run = self.record.run.clone();
-        self.in_flight.retain(|(key, _)| run.as_ref().is_some_and(|run| keeps(run, key)));
-        let Some(run) = run else { return };
-        let busy: InFlight = self.in_flight.iter().map(|(key, _)| key.clone()).collect();
-        for effect in next_effects(&run, &busy, &Policy::default()) {
+        self.in_flight.retain(|effect| run.as_ref().is_some_and(|run| keeps(run, effect.key())));
+        for _ in 0..20 {
+            let Some(run) = self.record.run.clone() else { return };
+            let busy: InFlight = self.in_flight.iter().map(|effect| effect.key().clone()).collect();
+            let Some(effect) = next_effects(&run, &busy, &Policy::default()).pop() else { break };
+            assert!(
+                run.pause.is_none() || matches!(effect, Effect::Wait { .. }),
+                "a paused run does {effect:?}"
+            );
             match effect {
-                Effect::Ask { key, question } => {
-                    assert!(run.pause.is_none(), "a paused run asked a question");
-                    assert!(!busy.contains(&key), "a question in flight was asked again");
-                    self.started.push(key.clone());
-                    self.in_flight.push((key.clone(), question));
-                    self.tell(vec![Fact::AskBegun { key }]);
+                Effect::Wait { key, .. } => {
+                    self.waits = vec![key];
+                    break;
                 }
-                Effect::Wait { key, .. } => self.waits = vec![key],
-                Effect::GiveUp { reason, .. } => self.tell(vec![Fact::Failed { reason }]),
+                Effect::Note { facts, .. } => {
+                    self.tell(facts);
+                    self.post_previews();
+                }
+                started @ (Effect::Ask { .. }
+                | Effect::Preflight { .. }
+                | Effect::Begin { .. }
+                | Effect::Act { .. }
+                | Effect::Use { .. }
+                | Effect::Deliver { .. }) => {
+                    assert!(!busy.contains(started.key()), "something in flight was started again");
+                    self.started.push(started.key().clone());
+                    if let Effect::Ask { key, .. } = &started {
+                        self.tell(vec![Fact::AskBegun { key: key.clone() }]);
+                    }
+                    self.in_flight.push(started);
+                }
             }
         }
-        assert!(self.in_flight.len() <= 1, "planning asks one question at a time");
+        assert!(self.in_flight.len() <= 1, "a run does one thing at a time");
+    }
+
+    /// The preview of an open request is on the thread as soon as it is asked for.
+    fn post_previews(&mut self) {
+        let open = self.record.live_run().and_then(|run| run.open_request(run.plan()?));
+        if let Some(request) = open.filter(|request| request.comment.is_none()).map(|request| request.number)
+        {
+            self.tell(vec![Fact::PreviewPosted { request, comment: CommentId(0) }]);
+        }
     }
 }
 

@@ -10,10 +10,10 @@ use planwright::forge::{
 use crate::fake_forge::{Fault, Stage, github};
 use crate::forge_contract::{APP_KEY, BOT, Face, Rig, quick, rig};
 
-const SERVED: [Face; 3] = [Face::GithubToken, Face::GithubApp, Face::Gitlab];
+pub(crate) const SERVED: [Face; 3] = [Face::GithubToken, Face::GithubApp, Face::Gitlab];
 const MARKER: &str = "<!-- planwright:card -->";
 
-fn stage(rig: &Rig) -> &Stage {
+pub(crate) fn stage(rig: &Rig) -> &Stage {
     rig.stage.as_ref().unwrap()
 }
 
@@ -23,7 +23,7 @@ fn comments_of(rig: &Rig) -> &'static str {
 }
 
 /// The forge must have seen exactly so many of them.
-fn assert_asked(rig: &Rig, method: &Method, path: &str, times: usize) {
+pub(crate) fn assert_asked(rig: &Rig, method: &Method, path: &str, times: usize) {
     assert_eq!(stage(rig).count(method, path), times, "{:?}: {method} {path}", rig.face);
 }
 
@@ -264,11 +264,13 @@ async fn comments_end_where_the_forge_says() {
 }
 
 fn github(url: url::Url, auth: GithubAuth) -> Result<Forge, ForgeError> {
-    Github::new(&GithubSettings { api_url: url, auth, bot_login: None, patience: quick() }).map(Forge::Github)
+    let (git_url, patience) = (url.clone(), quick());
+    Github::new(&GithubSettings { api_url: url, git_url, auth, bot_login: None, patience }).map(Forge::Github)
 }
 
 fn gitlab(url: url::Url, token: &str) -> Result<Forge, ForgeError> {
-    let settings = GitlabSettings { url, token: token.into(), bot_login: None, patience: quick() };
+    let (git_url, patience) = (url.clone(), quick());
+    let settings = GitlabSettings { url, git_url, token: token.into(), bot_login: None, patience };
     Gitlab::new(&settings).map(Forge::Gitlab)
 }
 
@@ -305,6 +307,7 @@ async fn another_account_than_expected_is_refused() {
     let rig = rig(Face::GithubToken).await;
     let settings = GithubSettings {
         api_url: format!("{}/api/v3", stage(&rig).url()).parse().unwrap(),
+        git_url: stage(&rig).url().parse().unwrap(),
         auth: GithubAuth::Token(github::TOKEN.into()),
         bot_login: Some("somebody-else".into()),
         patience: quick(),

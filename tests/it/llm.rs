@@ -71,7 +71,7 @@ async fn plan_with(model: &Model, server: &ScriptedModel, forms: &str) {
         panic!("no steps")
     };
     assert_eq!(steps.iter().map(|s| s.id.0.as_str()).collect::<Vec<_>>(), ["task_1", "task_2", "task_3"]);
-    let sequence = Ask::ActionSequence { context: context(), goal, steps };
+    let sequence = Ask::ActionSequence { context: context(), goal, steps, problems: vec![] };
     let answered = model.answer(&sequence).await.unwrap();
     let Answer::Actions(actions) = answered.answer else { panic!("no actions") };
     let ids: Vec<_> = actions.iter().map(|a| (a.id.0.as_str(), a.task_id.0.as_str())).collect();
@@ -414,7 +414,10 @@ async fn offline_needs_nobody() {
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
     }];
-    let answered = model.answer(&Ask::ActionSequence { context: context(), goal, steps }).await.unwrap();
+    let answered = model
+        .answer(&Ask::ActionSequence { context: context(), goal, steps, problems: vec![] })
+        .await
+        .unwrap();
     let Answer::Actions(actions) = answered.answer else { panic!("no actions") };
     assert_eq!((actions.len(), actions[0].tool.as_str()), (1, "worker"));
     assert_eq!((answered.usage.model.as_str(), answered.usage.cost_micro_usd), ("offline", Some(0)));

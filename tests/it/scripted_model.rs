@@ -63,10 +63,14 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
+/// An answer that is derived from the question, each time that it is asked.
+type Standing = Arc<dyn Fn(&Asked) -> Value + Send + Sync>;
+
 #[derive(Default)]
 struct Script {
     asked: Vec<Asked>,
     said: Vec<(String, Value)>,
+    standing: Vec<(String, Standing)>,
     misbehaviours: VecDeque<Misbehaviour>,
     always: Option<Misbehaviour>,
     /// Forms that this server fails on, and the status it fails with.
@@ -105,6 +109,15 @@ impl ScriptedModel {
     /// The next answer to the question of this name; several are given in order.
     pub(crate) fn say(&self, schema_name: &str, answer: Value) {
         self.script.lock().unwrap().said.push((schema_name.to_owned(), answer));
+    }
+
+    /// The answer to every question of this name for which none is scripted: whoever crashes may ask it again.
+    pub(crate) fn always_say(
+        &self,
+        schema_name: &str,
+        answer: impl Fn(&Asked) -> Value + Send + Sync + 'static,
+    ) {
+        self.script.lock().unwrap().standing.push((schema_name.to_owned(), Arc::new(answer)));
     }
 
     /// For the next request that has no misbehaviour queued before it.
@@ -280,10 +293,21 @@ fn content(script: &Mutex<Script>, asked: &Asked) -> Value {
     if let Some(at) = script.said.iter().position(|(name, _)| *name == asked.schema_name) {
         return script.said.remove(at).1;
     }
+    if let Some((_, answer)) = script.standing.iter().find(|(name, _)| *name == asked.schema_name) {
+        return answer(asked);
+    }
     match asked.schema_name.as_str() {
         "goal_understanding" => goal(asked),
         "task_decomposition" => three_steps(),
         "action_sequence" => actions_for(asked),
+        "worker_turn" => json!({
+            "thought": "look", "tool": "finish", "path": null, "content": null, "name": null, "arguments_json": null,
+            "command": [], "feedback": {"kind": "exploration", "summary": "It is all there.", "details": []},
+        }),
+        "reflection" => json!({
+            "action_id": "", "status": "success", "evaluation": "It went as planned.", "alignment_with_plan": "good",
+            "issues_identified": [], "plan_revision_needed": false,
+        }),
         other => panic!("no answer is known for {other}"),
     }
 }
@@ -309,7 +333,7 @@ fn three_steps() -> Value {
     ]})
 }
 
-/// One look for each step that the question lists.
+/// One look for each step that the question lists, and a new file for the one that makes the change.
 fn actions_for(asked: &Asked) -> Value {
     let steps =
         asked.user.split_once("The steps, one in each line:\n").map(|(_, rest)| rest).unwrap_or_default();
@@ -321,10 +345,16 @@ fn actions_for(asked: &Asked) -> Value {
     let actions: Vec<Value> = ids
         .iter()
         .map(|id| {
+            let changes = id == "task_2";
+            let spec = if changes {
+                json!({"path": "src/token.rs", "content": "fn check() {}\n", "command": [], "arguments_json": null})
+            } else {
+                json!({"path": null, "content": null, "command": [], "arguments_json": null})
+            };
             json!({
-                "task_id": id, "action_type": "analyze", "tool": "worker", "purpose": format!("do {id}"),
-                "expected_outcome": "it is done", "fallback_strategy": "ask",
-                "spec": {"path": null, "content": null, "command": []},
+                "task_id": id, "action_type": if changes { "create" } else { "analyze" }, "tool": "worker",
+                "purpose": format!("do {id}"), "expected_outcome": "it is done", "fallback_strategy": "ask",
+                "optional": false, "spec": spec,
             })
         })
         .collect();

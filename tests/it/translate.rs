@@ -402,6 +402,39 @@ fn a_reviewer_who_is_asked_again_is_asked() {
 }
 
 #[test]
+fn a_reviewer_asks_for_changes_by_a_new_state() {
+    let in_state =
+        |state: &str| json!([{"id": 11, "username": "maria", "state": state, "re_requested": false}]);
+    let nobody = json!([]);
+    let asks = EventKind::Reviewed {
+        comment: Comment {
+            id: CommentId(0),
+            author: account(11, "maria", AccountKind::Person),
+            body: String::new(),
+            created_at: Some(planwright::domain::Millis(1_772_446_530_000)),
+        },
+        asks_for_changes: true,
+    };
+    let rows = [
+        (in_state("unreviewed"), in_state("requested_changes"), Some(asks.clone())),
+        (in_state("approved"), in_state("requested_changes"), Some(asks.clone())),
+        (nobody, in_state("requested_changes"), Some(asks)),
+        (in_state("requested_changes"), in_state("requested_changes"), None),
+        (in_state("requested_changes"), in_state("unreviewed"), None),
+        (in_state("unreviewed"), in_state("reviewed"), None),
+    ];
+    for (previous, current, expected) in rows {
+        let mut body = fixture("gitlab/merge_request.requested-changes.json");
+        body["changes"] = json!({"reviewers": {"previous": previous, "current": current}});
+        let kinds = match read(ForgeKind::Gitlab, "Merge Request Hook", &body) {
+            Translated::Events(events) => events.into_iter().map(|event| event.kind).collect(),
+            _ => vec![],
+        };
+        assert_eq!(kinds, Vec::from_iter(expected), "{previous} to {current}");
+    }
+}
+
+#[test]
 fn our_own_events_pass_through_unchanged() {
     for (forge, name, thread) in [
         (ForgeKind::Local, "event", "local:sample#1"),
@@ -451,7 +484,7 @@ proptest! {
     /// One value anywhere in a real delivery is replaced: an event, a refusal, a complaint, never a panic.
     #[test]
     fn damaged_deliveries_do_no_harm(pick in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), what in 0..6_usize) {
-        let names = ["github/issues.opened.json", "github/issue_comment.edited.json", "gitlab/issue.unassigned-and-relabelled.json", "gitlab/note.issue.json", "gitlab/merge_request.reviewer.json"];
+        let names = ["github/issues.opened.json", "github/issue_comment.edited.json", "gitlab/issue.unassigned-and-relabelled.json", "gitlab/note.issue.json", "gitlab/merge_request.reviewer.json", "gitlab/merge_request.requested-changes.json"];
         let name = names[pick.index(names.len())];
         let (forge, event) = addressed(name);
         let mut body = fixture(name);

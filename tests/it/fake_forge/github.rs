@@ -9,7 +9,7 @@ use planwright::forge::local::{LogEntry, Logged, Reacted, ThreadState, Visibilit
 use planwright::forge::{ForgeError, Local, Reaction, World};
 use serde_json::{Value, json};
 
-use super::{Asked, Delivery, Reply, Stage, account, github_hooks, time};
+use super::{Asked, Delivery, Reply, Stage, account, github_hooks, github_pulls, time};
 
 pub(crate) const TOKEN: &str = "ghp_Fake0Token1";
 pub(crate) const APP_ID: u64 = 4711;
@@ -38,7 +38,7 @@ impl FakeGithub {
     }
 }
 
-type Answer = Result<Reply, ForgeError>;
+pub(super) type Answer = Result<Reply, ForgeError>;
 
 fn route(stage: &Stage, asked: &Asked) -> Reply {
     let segments: Vec<&str> = asked.segments.iter().map(String::as_str).collect();
@@ -92,28 +92,40 @@ fn is_jwt_of_the_app(token: &str) -> bool {
 
 fn app_route(stage: &Stage, asked: &Asked, rest: &[&str]) -> Answer {
     let bot = stage.world.bot();
-    let installation = json!({
-        "id": INSTALLATION,
-        "suspended_at": null,
-        "permissions": { "issues": "write", "metadata": "read", "contents": "read" },
-    });
     Ok(match (asked.method.as_str(), rest) {
         ("GET", ["app"]) => Reply::ok(json!({ "id": APP_ID, "slug": bot.login.trim_end_matches("[bot]") })),
-        ("GET", ["app", "installations"]) => Reply::list(asked, vec![installation]),
+        ("GET", ["app", "installations"]) => Reply::list(asked, vec![installation(Permission::Write)]),
         ("GET", ["repos", owner, name, "installation"]) => {
             let project = project(&format!("{owner}/{name}"))?;
             stage.world.look(|world| world.must(&project, bot.id, Permission::Read))?;
-            Reply::ok(installation)
+            Reply::ok(installation(stage.world.look(|world| world.permission(&project, bot.id))))
         }
-        ("POST", ["app", "installations", "99", "access_tokens"]) => Reply::new(
-            201,
-            json!({
-                "token": INSTALLATION_TOKEN, "expires_at": "2099-01-01T00:00:00Z",
-                "permissions": {}, "repository_selection": "all",
-            }),
-        ),
+        ("POST", ["app", "installations", "99", "access_tokens"]) => {
+            let token = token_for(&asked.json());
+            Reply::new(201, json!({ "token": token, "expires_at": stage.token_end(), "permissions": {} }))
+        }
         _ => Reply::message(404, "Not Found"),
     })
+}
+
+/// An App's permissions are set once for all of an installation; here they follow what the bot may do in the project.
+fn installation(level: Permission) -> Value {
+    let writes = if level >= Permission::Write { "write" } else { "read" };
+    json!({
+        "id": INSTALLATION,
+        "suspended_at": null,
+        "permissions": { "issues": "write", "metadata": "read", "contents": writes, "pull_requests": writes },
+    })
+}
+
+/// What a token is good for is a part of its name, so that a test sees it.
+fn token_for(wanted: &Value) -> String {
+    let Some(repositories) = wanted["repositories"].as_array() else { return INSTALLATION_TOKEN.into() };
+    let names: Vec<&str> = repositories.iter().filter_map(Value::as_str).collect();
+    let rights = wanted["permissions"].as_object().into_iter().flatten();
+    let rights: Vec<String> =
+        rights.map(|(name, right)| format!("{name}_{}", right.as_str().unwrap_or_default())).collect();
+    format!("{INSTALLATION_TOKEN}_{}_{}", names.join("_"), rights.join("_"))
 }
 
 fn top_route(stage: &Stage, asked: &Asked, caller: Caller, rest: &[&str]) -> Answer {
@@ -154,6 +166,14 @@ fn repo_route(stage: &Stage, asked: &Asked, path: &str, below: &[&str]) -> Answe
     Ok(match (asked.method.as_str(), below) {
         ("GET", []) => Reply::ok(repository(stage, &project)),
         ("GET", ["contents", path @ ..]) => contents(stage, &project, &path.join("/"))?,
+        ("GET", ["branches", name]) => {
+            let state = stage.world.look(|world| world.project(&project).cloned())?;
+            if state.trunk().is_none() || !state.has_branch(name) {
+                return Ok(Reply::message(404, "Branch not found"));
+            }
+            Reply::ok(json!({ "name": name, "protected": false }))
+        }
+        (_, ["pulls", below @ ..]) => github_pulls::route(stage, asked, &project, below)?,
         ("GET", ["collaborators", login, "permission"]) => collaborator(stage, &project, login),
         ("GET", ["issues"]) => {
             let here =
@@ -377,16 +397,16 @@ pub(crate) fn user(stage: &Stage, id: AccountId) -> Value {
 
 pub(crate) fn repository(stage: &Stage, p: &Project) -> Value {
     let bot = stage.world.bot().id;
-    let (id, private, level) = stage.world.look(|world| {
-        let state = world.project(p).ok();
-        let private = state.is_some_and(|s| s.visibility == Visibility::Private);
-        (state.map_or(0, |s| s.id), private, world.permission(p, bot))
-    });
+    let (state, level) = stage.world.look(|world| (world.project(p).cloned(), world.permission(p, bot)));
+    let Ok(state) = state else { return Value::Null };
     let (owner, name) = p.path().split_once('/').unwrap();
     json!({
-        "id": id, "name": name, "full_name": p.path(), "private": private, "archived": false,
+        "id": state.id, "name": name, "full_name": p.path(), "archived": state.archived,
+        "private": state.visibility == Visibility::Private,
         "owner": { "id": 1, "login": owner, "type": "Organization" },
-        "default_branch": "main",
+        // Named even before anything was pushed.
+        "default_branch": state.trunk().unwrap_or_else(|| "main".into()),
+        "html_url": format!("https://github.example/{}", p.path()),
         "permissions": {
             "admin": level >= Permission::Admin, "maintain": level >= Permission::Maintain,
             "push": level >= Permission::Write, "triage": level >= Permission::Triage, "pull": level >= Permission::Read,
@@ -426,7 +446,7 @@ pub(crate) fn issue(stage: &Stage, t: &ThreadRef) -> Value {
         "html_url": format!("https://github.example/{}/issues/{}", t.project.path(), t.number),
         "repository": repository(stage, &t.project),
     });
-    if state.is_change_request {
+    if state.change.is_some() {
         issue["pull_request"] = json!({ "url": format!("https://api.github.example/pulls/{}", t.number) });
     }
     issue

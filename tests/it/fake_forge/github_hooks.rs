@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::github::{issue, label, repository, user};
+use super::github_pulls::pull;
 use super::{Delivery, Stage, time};
 
 pub(super) fn delivery(stage: &Stage, event: &Event, secret: &str) -> Delivery {
@@ -34,14 +35,13 @@ fn payload(stage: &Stage, event: &Event) -> (&'static str, Value) {
         "repository": repository(stage, &event.thread.project),
         "sender": user(stage, event.actor.id),
     });
-    // Threads inside payloads carry no repository of their own, and pull requests do not say of themselves that they
-    // are. Comments on them come as comments on issues.
+    // Comments on pull requests come as comments on issues.
     let as_pull = is_pull && name != "issue_comment";
-    if let Some(fields) = subject.as_object_mut() {
+    if as_pull {
+        subject = pull(stage, &event.thread);
+    } else if let Some(fields) = subject.as_object_mut() {
+        // Threads inside payloads carry no repository of their own.
         fields.remove("repository");
-        if as_pull {
-            fields.remove("pull_request");
-        }
     }
     payload[if as_pull { "pull_request" } else { "issue" }] = subject;
     for (key, value) in extras(stage, event) {

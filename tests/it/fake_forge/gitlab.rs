@@ -10,7 +10,7 @@ use planwright::forge::{ForgeError, Local, World};
 use serde_json::{Value, json};
 
 use super::github::reaction;
-use super::{Asked, Delivery, Reply, Stage, account, gitlab_hooks, time};
+use super::{Asked, Delivery, Reply, Stage, account, gitlab_hooks, gitlab_merges, time};
 
 pub(crate) const TOKEN: &str = "glpat-Fake0Token1";
 const NOTE_CAP: usize = 1_000_000;
@@ -34,7 +34,7 @@ impl FakeGitlab {
     }
 }
 
-type Answer = Result<Reply, ForgeError>;
+pub(super) type Answer = Result<Reply, ForgeError>;
 
 fn route(stage: &Stage, asked: &Asked) -> Reply {
     let segments: Vec<&str> = asked.segments.iter().map(String::as_str).collect();
@@ -106,6 +106,7 @@ fn project_route(stage: &Stage, asked: &Asked, path: &str, below: &[&str]) -> An
             };
             Reply::list(asked, items(stage, here))
         }
+        ("POST", ["merge_requests"]) => gitlab_merges::create(stage, asked, &p)?,
         (_, [list @ ("issues" | "merge_requests"), number, rest @ ..]) => {
             let t =
                 ThreadRef { project: p, kind: thread_kind(list), number: number.parse().unwrap_or_default() };
@@ -197,6 +198,9 @@ fn edit_thread(stage: &Stage, asked: &Asked, t: &ThreadRef) -> Answer {
         let ids: Vec<AccountId> = wanted.iter().filter_map(|id| id.parse().ok()).map(AccountId).collect();
         set_assignees(stage, t, &ids)?;
     }
+    if t.kind == ThreadKind::MergeRequest {
+        gitlab_merges::edit(stage, asked, t)?;
+    }
     Ok(Reply::ok(item(stage, t)))
 }
 
@@ -254,7 +258,8 @@ fn wanted(asked: &Asked, state: &ThreadState) -> bool {
         Some("closed") => !state.open,
         _ => true,
     };
-    labelled && open
+    let from = |head: &str| state.change.as_ref().is_some_and(|change| change.branch.head == head);
+    labelled && open && asked.value("source_branch").is_none_or(from)
 }
 
 fn member(stage: &Stage, p: &Project, id: AccountId) -> Reply {
@@ -301,21 +306,22 @@ pub(crate) fn hook_user(stage: &Stage, id: AccountId) -> Value {
 }
 
 fn project(stage: &Stage, p: &Project) -> Value {
-    let (id, visibility) = stage.world.look(|world| {
-        let state = world.project(p).ok();
-        (state.map_or(0, |s| s.id), state.map_or(Visibility::Private, |s| s.visibility))
-    });
-    let visibility = match visibility {
+    let Ok(state) = stage.world.look(|world| world.project(p).cloned()) else { return Value::Null };
+    let visibility = match state.visibility {
         Visibility::Public => "public",
         Visibility::Private => "private",
     };
-    json!({ "id": id, "path_with_namespace": p.path(), "visibility": visibility, "default_branch": "main" })
+    let trunk = state.trunk();
+    json!({
+        "id": state.id, "path_with_namespace": p.path(), "visibility": visibility, "archived": state.archived,
+        "default_branch": trunk, "empty_repo": trunk.is_none(),
+        "web_url": format!("https://gitlab.example/{}", p.path()),
+    })
 }
 
 pub(crate) fn hook_project(stage: &Stage, p: &Project) -> Value {
     let mut told = project(stage, p);
     told["visibility_level"] = json!(if told["visibility"] == "public" { 20 } else { 0 });
-    told["web_url"] = json!(format!("https://gitlab.example/{}", p.path()));
     told
 }
 
@@ -324,16 +330,18 @@ pub(crate) fn label(name: &str) -> Value {
 }
 
 fn items(stage: &Stage, shown: impl Fn(&ThreadRef, &ThreadState, &World) -> bool) -> Vec<Value> {
-    let found: Vec<ThreadRef> = stage
+    let mut found: Vec<ThreadRef> = stage
         .world
         .look(|world| world.threads().filter(|(t, s)| shown(t, s, world)).map(|(t, _)| t.clone()).collect());
+    // GitLab's own order is newest first.
+    found.reverse();
     found.iter().map(|t| item(stage, t)).collect()
 }
 
-fn item(stage: &Stage, t: &ThreadRef) -> Value {
+pub(super) fn item(stage: &Stage, t: &ThreadRef) -> Value {
     let Ok(state) = stage.world.look(|world| world.thread(t).cloned()) else { return Value::Null };
     let name = t.to_string();
-    json!({
+    let mut item = json!({
         "id": state.id, "iid": t.number, "title": state.title, "description": state.body,
         "author": user(stage, state.author),
         "state": if state.open { "opened" } else { "closed" },
@@ -343,7 +351,9 @@ fn item(stage: &Stage, t: &ThreadRef) -> Value {
         "references": { "full": name.strip_prefix("gitlab:") },
         "created_at": time(state.created_at), "updated_at": time(state.updated_at),
         "web_url": format!("https://gitlab.example/{}/-/{}", t.project.path(), t.number),
-    })
+    });
+    gitlab_merges::add_change(stage, &mut item, t, &state);
+    item
 }
 
 fn note(stage: &Stage, c: &CommentState) -> Value {

@@ -4,6 +4,7 @@ use planwright::domain::{Account, Comment, Event, EventKind, ThreadKind, ThreadR
 use serde_json::{Value, json};
 
 use super::gitlab::{hook_project, hook_user, label};
+use super::gitlab_merges::add_change;
 use super::{Delivery, Stage, time};
 
 pub(super) fn delivery(stage: &Stage, event: &Event, secret: &str) -> Delivery {
@@ -26,6 +27,9 @@ fn payload(stage: &Stage, event: &Event) -> (&'static str, Value) {
     let changed = |changes: Value| thread_hook(stage, event, "update", changes);
     match &event.kind {
         EventKind::Opened { .. } => thread_hook(stage, event, "open", json!({})),
+        EventKind::Closed if is_merged(stage, event) => {
+            thread_hook(stage, event, "merge", json!({ "state_id": { "previous": 1, "current": 3 } }))
+        }
         EventKind::Closed => {
             thread_hook(stage, event, "close", json!({ "state_id": { "previous": 1, "current": 2 } }))
         }
@@ -49,16 +53,36 @@ fn payload(stage: &Stage, event: &Event) -> (&'static str, Value) {
             changed(json!({ "labels": labels(stage, event, label, Done::Removed) }))
         }
         EventKind::ReviewRequested { reviewer } => {
-            changed(json!({ "reviewers": { "previous": [], "current": [hook_user(stage, reviewer.id)] } }))
+            let current = reviewer_in(stage, reviewer, "unreviewed");
+            changed(json!({ "reviewers": { "previous": [], "current": [current] } }))
+        }
+        EventKind::Reviewed { comment: Comment { author, .. }, asks_for_changes: true } => {
+            let (previous, current) = (
+                reviewer_in(stage, author, "review_started"),
+                reviewer_in(stage, author, "requested_changes"),
+            );
+            changed(json!({ "reviewers": { "previous": [previous], "current": [current] } }))
         }
         EventKind::CommentCreated { comment } => note_hook(stage, event, comment, "create"),
         EventKind::CommentEdited { comment } => note_hook(stage, event, comment, "update"),
-        // GitLab sends nothing when a note is deleted, and its reviews are notes.
+        // GitLab sends nothing when a note is deleted, and what a reviewer writes is a note.
         EventKind::CommentDeleted { .. } => ("Emoji Hook", json!({ "object_kind": "emoji" })),
         EventKind::Reviewed { comment, .. } | EventKind::ReviewCommented { comment } => {
             note_hook(stage, event, comment, "create")
         }
     }
+}
+
+fn is_merged(stage: &Stage, event: &Event) -> bool {
+    let thread = stage.world.look(|world| world.thread(&event.thread).cloned());
+    thread.is_ok_and(|thread| thread.change.is_some_and(|change| change.merged))
+}
+
+fn reviewer_in(stage: &Stage, who: &Account, state: &str) -> Value {
+    let mut told = hook_user(stage, who.id);
+    told["state"] = json!(state);
+    told["re_requested"] = json!(false);
+    told
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -147,14 +171,16 @@ fn note_hook(stage: &Stage, event: &Event, comment: &Comment, action: &str) -> (
 
 fn item(stage: &Stage, t: &ThreadRef) -> Value {
     let Ok(state) = stage.world.look(|world| world.thread(t).cloned()) else { return Value::Null };
-    json!({
+    let mut item = json!({
         "id": state.id, "iid": t.number, "title": state.title, "description": state.body,
         "author_id": state.author.0, "state": if state.open { "opened" } else { "closed" },
         "confidential": state.confidential,
         "assignee_ids": state.assignees.iter().map(|id| id.0).collect::<Vec<_>>(),
         "labels": state.labels.iter().map(|l| label(l)).collect::<Vec<_>>(),
         "created_at": time(state.created_at), "updated_at": time(state.updated_at),
-    })
+    });
+    add_change(stage, &mut item, t, &state);
+    item
 }
 
 /// Notes still carry the old form of times.

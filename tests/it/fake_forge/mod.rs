@@ -5,11 +5,15 @@
 pub(crate) mod connection;
 pub(crate) mod github;
 mod github_hooks;
+mod github_pulls;
 pub(crate) mod gitlab;
 mod gitlab_hooks;
+mod gitlab_merges;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -55,6 +59,23 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     pub(crate) at: Instant,
     pub(crate) headers: HeaderMap,
+    /// The status of the answer, once there is one.
+    pub(crate) answered: Option<u16>,
+}
+
+/// Whoever asks such a thing for the nth time from now on is struck down, before or after it happens, and never gets an
+/// answer.
+pub(crate) struct Ambush {
+    pub(crate) of: fn(&Method) -> bool,
+    pub(crate) nth: usize,
+    pub(crate) moment: Moment,
+    pub(crate) strike: Box<dyn Fn() + Send>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Before,
+    After,
 }
 
 struct Planned {
@@ -74,6 +95,10 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    pub(crate) fn value<'a>(&'a self, key: &str) -> Option<&'a str> {
+        self.query.get(key).map(String::as_str)
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
@@ -110,6 +135,21 @@ impl Reply {
 
     pub(crate) fn message(status: u16, text: &str) -> Self {
         Self::new(status, json!({ "message": text }))
+    }
+
+    /// Names the state that the answer shows, and says "the same" to whoever names it too.
+    fn conditional(mut self, asked: &Asked) -> Self {
+        if asked.method != Method::GET || self.status != 200 {
+            return self;
+        }
+        let mut state = DefaultHasher::new();
+        self.body.to_string().hash(&mut state);
+        let etag = format!("W/\"{:x}\"", state.finish());
+        if asked.headers.get("if-none-match").is_some_and(|named| named == etag.as_str()) {
+            self = Self::new(304, Value::Null);
+        }
+        self.headers.push(("etag", etag));
+        self
     }
 
     /// One page of a list with the headers that both forges send along.
@@ -150,6 +190,9 @@ pub(crate) struct Stage {
     pub(crate) world: Local,
     seen: Arc<Mutex<Vec<Seen>>>,
     faults: Arc<Mutex<Vec<Planned>>>,
+    ambush: Arc<Mutex<Option<Ambush>>>,
+    /// How many seconds a token is good for that the fake gives out.
+    token_life: Arc<AtomicI64>,
     address: SocketAddr,
 }
 
@@ -160,7 +203,9 @@ impl Stage {
     pub(crate) async fn start(world: Local, route: Route) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let stage = Self { world, seen: Arc::default(), faults: Arc::default(), address };
+        let token_life = Arc::new(AtomicI64::new(3600));
+        let (seen, faults, ambush) = Default::default();
+        let stage = Self { world, seen, faults, ambush, token_life, address };
         let app = Router::new().fallback(serve).with_state((stage.clone(), route));
         let app = app.into_make_service_with_connect_info::<Cut>();
         tokio::spawn(async move { axum::serve(CuttableListener(listener), app).await });
@@ -171,8 +216,23 @@ impl Stage {
         format!("http://{}", self.address)
     }
 
+    pub(crate) fn set_token_life(&self, seconds: i64) {
+        self.token_life.store(seconds, Ordering::SeqCst);
+    }
+
+    /// When a token ends that is given out now.
+    fn token_end(&self) -> String {
+        time(planwright::engine::now().plus(self.token_life.load(Ordering::SeqCst) * 1000))
+    }
+
     pub(crate) fn audit(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// The statuses that were answered to this, in order.
+    pub(crate) fn answers(&self, method: &Method, path_ends: &str) -> Vec<Option<u16>> {
+        let met = |seen: &&Seen| seen.method == *method && seen.path.ends_with(path_ends);
+        self.audit().iter().filter(met).map(|seen| seen.answered).collect()
     }
 
     pub(crate) fn count(&self, method: &Method, path_contains: &str) -> usize {
@@ -183,6 +243,16 @@ impl Stage {
     pub(crate) fn fault(&self, method: Method, path_contains: &str, fault: Fault, times: u32) {
         let path_contains = path_contains.to_owned();
         self.faults.lock().unwrap().push(Planned { method, path_contains, fault, times });
+    }
+
+    pub(crate) fn lay(&self, ambush: Ambush) {
+        *self.ambush.lock().unwrap() = Some(ambush);
+    }
+
+    fn take_ambush(&self, method: &Method) -> Option<Ambush> {
+        let mut ambush = self.ambush.lock().unwrap();
+        ambush.as_mut().filter(|ambush| (ambush.of)(method))?.nth -= 1;
+        ambush.take_if(|ambush| ambush.nth == 0)
     }
 
     fn take_fault(&self, method: &Method, path: &str) -> Option<Fault> {
@@ -207,8 +277,13 @@ async fn serve(
         path: path.clone(),
         at: Instant::now(),
         headers: parts.headers.clone(),
+        answered: None,
     };
-    stage.seen.lock().unwrap().push(seen);
+    let number = {
+        let mut all = stage.seen.lock().unwrap();
+        all.push(seen);
+        all.len() - 1
+    };
     let asked = Asked {
         segments: parts.uri.path().split('/').filter(|s| !s.is_empty()).map(unescape).collect(),
         query: url::form_urlencoded::parse(parts.uri.query().unwrap_or("").as_bytes()).into_owned().collect(),
@@ -216,10 +291,20 @@ async fn serve(
         headers: parts.headers,
         body,
     };
-    perform(&stage, route, &asked, &path, &cut).await
+    let response = perform(&stage, route, &asked, &path, &cut).await;
+    stage.seen.lock().unwrap()[number].answered = Some(response.status().as_u16());
+    response
 }
 
 async fn perform(stage: &Stage, route: Route, asked: &Asked, path: &str, cut: &Cut) -> Response {
+    let route = |stage: &Stage, asked: &Asked| route(stage, asked).conditional(asked);
+    if let Some(ambush) = stage.take_ambush(&asked.method) {
+        if ambush.moment == Moment::After {
+            route(stage, asked);
+        }
+        (ambush.strike)();
+        return std::future::pending().await;
+    }
     let Some(fault) = stage.take_fault(&asked.method, path) else { return send(route(stage, asked)) };
     match fault {
         Fault::Status(status) => send(Reply::message(status, "injected")),
@@ -265,7 +350,7 @@ fn send(reply: Reply) -> Response {
     for (name, value) in reply.headers {
         response = response.header(name, value);
     }
-    let empty = reply.status == 204;
+    let empty = matches!(reply.status, 204 | 304);
     response.body(if empty { Body::empty() } else { Body::from(reply.body.to_string()) }).unwrap()
 }
 

@@ -14,9 +14,11 @@ use planwright::domain::{
 use planwright::engine::{Ctx, Forges};
 use planwright::forge::local::{NewThread, Visibility};
 use planwright::forge::{Forge, ForgeError, Local, LocalSettings, World};
+use planwright::tools::sandbox::{Sandbox, SandboxSettings};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use super::repo::Repo;
 use crate::fake_forge::{Delivery, FakeGithub, FakeGitlab, Fault, github, gitlab};
 use crate::scripted_model::ScriptedModel;
 
@@ -38,6 +40,7 @@ pub(crate) struct Scene {
     pub(crate) thread: ThreadRef,
     pub(crate) model: ScriptedModel,
     pub(crate) dir: tempfile::TempDir,
+    pub(crate) repo: Repo,
     http: reqwest::Client,
     extra: String,
     confidential: bool,
@@ -63,9 +66,11 @@ impl Scene {
         };
         let model = ScriptedModel::start().await;
         let dir = tempfile::tempdir().unwrap();
+        let repo = Repo::make(&dir.path().join("git"), &project);
+        world.with(|world| world.set_git(&project, &repo.bare)).unwrap().unwrap();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let extra = "planning: { enabled: true }\n".to_owned();
-        Self { world, front, thread, model, dir, http, extra, confidential: false, provider: "openai" }
+        Self { world, front, thread, model, dir, repo, http, extra, confidential: false, provider: "openai" }
     }
 
     /// The same people, but another thread: the story is about that one.
@@ -101,12 +106,17 @@ impl Scene {
     }
 
     fn yaml(&self, listen: &str) -> String {
+        let git_url = url::Url::from_file_path(self.dir.path().join("git")).unwrap();
         let forges = match &self.front {
             Front::Local => "local: { enabled: true }".to_owned(),
-            Front::Github(fake) => format!("github: {{ api_url: \"{}\" }}", fake.api_url()),
-            Front::Gitlab(fake) => {
-                format!("gitlab: {{ url: \"{}\", confidential: {} }}", fake.url(), self.confidential)
+            Front::Github(fake) => {
+                format!("github: {{ api_url: \"{}\", git_url: \"{git_url}\" }}", fake.api_url())
             }
+            Front::Gitlab(fake) => format!(
+                "gitlab: {{ url: \"{}\", git_url: \"{git_url}\", confidential: {} }}",
+                fake.url(),
+                self.confidential
+            ),
         };
         let data = self.dir.path().display();
         format!(
@@ -146,7 +156,13 @@ impl Scene {
             }
             Front::Github(_) | Front::Gitlab(_) => App::build(config, &env).await.unwrap(),
         };
-        tune(Arc::get_mut(&mut app.ctx).unwrap());
+        let ctx = Arc::get_mut(&mut app.ctx).unwrap();
+        if self.extra.contains("commands:") {
+            // The cage starts this program again inside itself; here that is the tests, so it is told which one.
+            let helper = SandboxSettings::new(env!("CARGO_BIN_EXE_planwright").into());
+            ctx.hands.sandbox = Some(Sandbox::find(helper).unwrap());
+        }
+        tune(ctx);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let ctx = Arc::clone(&app.ctx);
@@ -163,13 +179,18 @@ impl Scene {
     }
 
     pub(crate) async fn spawn_logging(&self, level: &str) -> Process<'_> {
-        let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-        let listen = format!("127.0.0.1:{port}");
-        let mut serve = self.command(&listen, &["serve", "--log", level]);
-        let child = serve.stderr(log_file(self.dir.path())).stdout(Stdio::null()).spawn().unwrap();
-        let process = Process { scene: self, base: format!("http://{listen}"), child };
-        process.wait_until_ready().await;
-        process
+        loop {
+            let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+            let listen = format!("127.0.0.1:{port}");
+            let mut serve = self.command(&listen, &["serve", "--log", level]);
+            let child = serve.stderr(log_file(self.dir.path())).stdout(Stdio::null()).spawn().unwrap();
+            let mut process = Process { scene: self, base: format!("http://{listen}"), child };
+            // Another test may have got the port in between.
+            if process.is_ready().await || !self.log().contains("Address already in use") {
+                process.wait_until_ready().await;
+                return process;
+            }
+        }
     }
 
     /// The binary with the scene's settings and nothing of this process's environment.
@@ -263,6 +284,18 @@ impl Scene {
         let cards = self.cards();
         assert_eq!(cards.len(), 1, "not one card: {cards:#?}");
         cards.into_iter().next().unwrap()
+    }
+
+    /// The previews, oldest first, with the ids of their comments.
+    pub(crate) fn previews(&self) -> Vec<(CommentId, String)> {
+        self.bot_comments().into_iter().filter(|(_, body)| body.starts_with("## 🔎")).collect()
+    }
+
+    /// The history's lines of one type.
+    pub(crate) fn entries(&self, kind: &str) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(self.history()).unwrap_or_default();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.filter(|line| line["type"] == kind).collect()
     }
 
     pub(crate) fn faces(&self, on: Option<CommentId>) -> Vec<Reaction> {
@@ -375,6 +408,21 @@ pub(crate) struct Process<'a> {
 }
 
 impl Process<'_> {
+    /// Whether it answers before it ends.
+    async fn is_ready(&mut self) -> bool {
+        for _ in 0..3_000 {
+            let answer = self.scene.http.get(format!("{}/readyz", self.base)).send().await;
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        false
+    }
+
     async fn wait_until_ready(&self) {
         self.scene
             .until("the server is ready", || async {
@@ -386,6 +434,25 @@ impl Process<'_> {
 
     pub(crate) async fn post(&self, delivery: &Delivery) -> u16 {
         self.scene.post(&self.base, delivery).await
+    }
+
+    /// The status of the answer, if the bot lives long enough to give one.
+    pub(crate) async fn try_post(&self, delivery: &Delivery) -> Option<u16> {
+        let path = self.scene.thread.project.forge.as_str();
+        let mut request =
+            self.scene.http.post(format!("{}/webhooks/{path}", self.base)).body(delivery.body.clone());
+        for (name, value) in &delivery.headers {
+            request = request.header(name, value);
+        }
+        request.send().await.ok().map(|answer| answer.status().as_u16())
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn is_dead(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// `kill -9`: no goodbye, no flush.

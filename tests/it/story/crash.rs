@@ -12,7 +12,9 @@ async fn ready(scene: &Scene) {
     let is_ready = |scene: &Scene| scene.cards().iter().any(|card| card.contains("waiting for approval"));
     scene.until_seen("the card shows the plan", is_ready).await;
     scene
-        .until_seen("the history is complete", |scene| scene.facts().last().is_some_and(|f| f == "sequenced"))
+        .until_seen("the history is complete", |scene| {
+            scene.facts().last().is_some_and(|f| f == "preview_posted")
+        })
         .await;
     scene.card();
 }

@@ -3,11 +3,15 @@
 //! The bot is the real one, with its real HTTP clients and its real SQLite, in front of a fake forge that answers from
 //! a [`World`](planwright::forge::World), with a scripted model behind it. [`bot`] is the harness.
 
+pub(crate) mod acting;
 mod bad_input;
 pub(crate) mod bot;
 mod crash;
+mod failpoints;
+pub(crate) mod repo;
 mod restart;
 mod secrets;
 mod signals;
 mod thread;
+mod tools;
 mod trouble;

@@ -99,7 +99,8 @@ async fn a_passing_failure_is_tried_again_by_a_timer_that_survives_a_restart() {
     assert_eq!(timers.len(), 1, "the wait is a timer");
     bot.stops().await;
     scene.model.always_misbehave(None);
-    let bot = scene.start_with(|ctx| ctx.policy = Policy { retry_after_ms: vec![0] }).await;
+    let bot =
+        scene.start_with(|ctx| ctx.policy = Policy { retry_after_ms: vec![0], ..Policy::default() }).await;
     bot.ctx.store.wake(&scene.thread, planwright::engine::now()).await.unwrap();
     scene.until_seen("the plan", |scene| scene.card().contains("waiting for approval")).await;
     assert!(scene.facts().contains(&"timer_fired".to_owned()));
@@ -110,7 +111,9 @@ async fn a_passing_failure_is_tried_again_by_a_timer_that_survives_a_restart() {
 async fn a_model_that_stays_away_fails_the_run_in_the_end() {
     let scene = Scene::on(ForgeKind::Github).await;
     scene.model.always_misbehave(Some(Misbehaviour::Status(503, "away".to_owned())));
-    let bot = scene.start_with(|ctx| ctx.policy = Policy { retry_after_ms: vec![10, 10] }).await;
+    let bot = scene
+        .start_with(|ctx| ctx.policy = Policy { retry_after_ms: vec![10, 10], ..Policy::default() })
+        .await;
     bot.hears(&scene.assigned(MARIA)).await;
     scene.until_seen("the end", |scene| scene.cards().iter().any(|card| card.contains("😕 failed"))).await;
     assert_eq!(scene.facts().iter().filter(|fact| *fact == "ask_failed").count(), 3);

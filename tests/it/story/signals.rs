@@ -133,7 +133,7 @@ async fn a_model_that_fails_for_good_fails_the_run_with_a_next_step() {
     insta::assert_snapshot!(before, @"
     ## 📋 Execution Plan
 
-    **Status**: 😕 failed. The language model gave no usable answer, even when asked a second time. Describing the task in other words may help. Assign me again or comment `/plan` to start anew. · 2 model calls
+    **Status**: 😕 failed. The language model gave no usable answer, even when asked a second time. Describing the task in other words may help. Assign me again or comment `/plan` to start anew. · 2 of 200 model calls
 
     <sub>What happened is in the history of this thread,
     ");

@@ -1,0 +1,249 @@
+//! Purpose: what carrying out a plan costs beside the work itself: actions per second, requests to the forge, and how
+//! long the questions to a worker are after many actions.
+//!
+//! `cargo bench --bench acting` prints a table with the target of each. Plans are put into the journal as they stand
+//! after planning, so that only the acting is measured; the forge is the local one in this process, and the model, which
+//! is asked only to reflect, answers at once.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and stops when it cannot go on"
+)]
+
+#[expect(dead_code, reason = "of the tests' fakes only a part is needed here")]
+#[path = "../it/fake_forge/mod.rs"]
+mod fake_forge;
+#[expect(dead_code, reason = "of the tests' model only a part is needed here")]
+#[path = "../it/scripted_model.rs"]
+mod scripted_model;
+#[expect(dead_code, reason = "of the tests' harness only a part is needed here")]
+#[path = "../it/story"]
+mod story {
+    pub(crate) mod bot;
+    pub(crate) mod repo;
+}
+
+use std::time::{Duration, Instant};
+
+use planwright::domain::{Account, ForgeKind, Permission, ThreadRef};
+use planwright::engine::{Ctx, now};
+use planwright::forge::local::NewThread;
+use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
+use planwright::planning::{Fact, Key, Limits, Trigger};
+use planwright::prompts::Usage;
+use planwright::store::{Appended, NewFact, Pending, Store, Turn};
+use story::bot::{Front, MARIA, Scene};
+
+fn main() {
+    // `cargo test --benches` runs this binary too; it has nothing to test.
+    if std::env::args().any(|arg| arg == "--test") {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        println!("{:<46} {:>10}   target", "carrying out", "measured");
+        one_run(1_000).await;
+        many_runs(64, 50).await;
+        requests(20).await;
+        prompts(&[10, 100, 1_000]).await;
+    });
+}
+
+async fn one_run(actions: usize) {
+    let scene = scene(ForgeKind::Local).await;
+    let thread = scene.thread.clone();
+    seed(&scene, &thread, &reads(actions)).await;
+    let spent = carry_out(&scene, std::slice::from_ref(&thread), actions).await;
+    row("actions a second, one run", per_second(actions, spent), "≥ 200");
+}
+
+async fn many_runs(threads: usize, actions: usize) {
+    let scene = scene(ForgeKind::Local).await;
+    let project = scene.thread.project.clone();
+    let open = |n| {
+        let opened = scene.world.with(|world| {
+            world.open(&project, NewThread::titled(&format!("Thread {n}"), MARIA), now()).unwrap().thread
+        });
+        opened.unwrap()
+    };
+    let all: Vec<ThreadRef> = (0..threads).map(open).collect();
+    for thread in &all {
+        seed(&scene, thread, &reads(actions)).await;
+    }
+    let spent = carry_out(&scene, &all, threads * actions).await;
+    row(&format!("actions a second, {threads} runs"), per_second(threads * actions, spent), "≥ 1000");
+}
+
+/// On the fake GitHub, where every request is seen: from the plan to the change request.
+async fn requests(actions: usize) {
+    let scene = scene(ForgeKind::Github).await;
+    seed(&scene, &scene.thread, &creates(actions)).await;
+    let before = audit(&scene);
+    carry_out(&scene, std::slice::from_ref(&scene.thread), actions).await;
+    let most = 2 * actions + 10;
+    row(
+        &format!("requests for a run of {actions} actions"),
+        (audit(&scene) - before) as f64,
+        &format!("≤ {most}"),
+    );
+}
+
+fn audit(scene: &Scene) -> usize {
+    let Front::Github(fake) = &scene.front else { return 0 };
+    fake.stage.audit().len()
+}
+
+/// The length of the question to a worker, after so many actions with a good deal to tell about each.
+async fn prompts(curve: &[usize]) {
+    for before in curve {
+        let scene = scene(ForgeKind::Local).await;
+        let mut actions = reads(*before);
+        actions.push(action(before + 1, ActionKind::Analyze, ActionSpec::default()));
+        seed(&scene, &scene.thread, &actions).await;
+        carry_out(&scene, std::slice::from_ref(&scene.thread), actions.len()).await;
+        let asked = scene.model.requests();
+        let turn = asked.iter().rfind(|asked| asked.schema_name == "worker_turn").unwrap();
+        let bytes = turn.system.len() + turn.user.len();
+        row(&format!("bytes of a question after {before} actions"), bytes as f64, "the same");
+    }
+}
+
+fn row(what: &str, measured: f64, target: &str) {
+    println!("{what:<46} {measured:>10.0}   {target}");
+}
+
+fn per_second(count: usize, spent: Duration) -> f64 {
+    count as f64 / spent.as_secs_f64().max(1e-9)
+}
+
+async fn scene(kind: ForgeKind) -> Scene {
+    let settings = "planning: { enabled: true }\napproval: { auto: medium }\n\
+                    budget: { model_calls: null, usd: null, minutes: null, files: null, bytes: null }\n";
+    Scene::on(kind).await.settings(settings)
+}
+
+fn reads(count: usize) -> Vec<Action> {
+    let spec = ActionSpec { path: Some("README.md".to_owned()), ..ActionSpec::default() };
+    (1..=count).map(|n| action(n, ActionKind::Read, spec.clone())).collect()
+}
+
+fn creates(count: usize) -> Vec<Action> {
+    let spec = |n| ActionSpec {
+        path: Some(format!("notes/{n}.md")),
+        content: Some(format!("note {n}\n")),
+        ..ActionSpec::default()
+    };
+    (1..=count).map(|n| action(n, ActionKind::Create, spec(n))).collect()
+}
+
+fn action(n: usize, action_type: ActionKind, spec: ActionSpec) -> Action {
+    Action {
+        id: ActionId(format!("a{n}")),
+        task_id: StepId("task_1".to_owned()),
+        action_type,
+        tool: "files".to_owned(),
+        purpose: "look at it once more".to_owned(),
+        expected_outcome: "it is as it was".to_owned(),
+        fallback_strategy: "ask".to_owned(),
+        spec,
+        optional: false,
+    }
+}
+
+/// The journal of a thread as it is when the actions have been chosen.
+async fn seed(scene: &Scene, thread: &ThreadRef, actions: &[Action]) {
+    let url = format!("sqlite://{}/planwright.db", scene.dir.path().display());
+    let store = Store::open(&url).await.unwrap();
+    store.wake(thread, now()).await.unwrap();
+    let lease = store.claim("seed", now(), 60_000).await.unwrap().unwrap();
+    assert_eq!(lease.thread(), thread);
+    let run = uuid::Uuid::now_v7().to_string();
+    let facts = planned(&run, actions)
+        .into_iter()
+        .map(|fact| NewFact { run: Some(run.clone()), json: serde_json::to_value(fact).unwrap() });
+    let turn =
+        Turn { at: now(), facts: facts.collect(), consumed: vec![], timers: None, pending: Pending::Allowed };
+    assert!(matches!(store.append(&lease, turn).await.unwrap(), Appended::Done(_)));
+    // Later, so that the next thread is claimed; the bench wakes them all.
+    store.release(lease, Some(now().plus(3_600_000))).await.unwrap();
+    store.close().await;
+}
+
+fn planned(run: &str, actions: &[Action]) -> Vec<Fact> {
+    let key = |n: u32| Key(format!("{run}/{n}/t0"));
+    let usage = || Usage {
+        model: "m".to_owned(),
+        calls: 1,
+        input_tokens: 1,
+        output_tokens: 1,
+        cost_micro_usd: None,
+        ms: 1,
+    };
+    let goal = Goal {
+        main_objective: "Look".to_owned(),
+        success_criteria: vec![],
+        constraints: vec![],
+        context: String::new(),
+        design_choices_open: false,
+    };
+    let step = Step {
+        id: StepId("task_1".to_owned()),
+        description: "Look at it".to_owned(),
+        dependencies: vec![],
+        estimated_complexity: Complexity::Low,
+        required_tools: vec![],
+    };
+    vec![
+        Fact::Triggered {
+            by: Account::person(MARIA.0, "maria"),
+            permission: Permission::Write,
+            how: Trigger::Mentioned,
+            event_at: None,
+            comment: None,
+            budget: Limits::default(),
+        },
+        Fact::GoalUnderstood { key: key(0), goal, usage: usage(), hidden: 0 },
+        Fact::Decomposed { key: key(1), reasoning: String::new(), steps: vec![step], usage: usage() },
+        Fact::Sequenced { key: key(2), actions: actions.to_vec(), usage: usage() },
+    ]
+}
+
+/// Lets the bot carry the plans out; returns the time from the first action's beginning to the last one's end.
+async fn carry_out(scene: &Scene, threads: &[ThreadRef], actions: usize) -> Duration {
+    let bot = scene.start_with(|ctx| ctx.parallel = 64).await;
+    for thread in threads {
+        bot.ctx.store.wake(thread, now()).await.unwrap();
+        let _ = bot.ctx.pokes.send(thread.clone());
+    }
+    let started = Instant::now();
+    // Not until all is quiet: cards are drawn at the pace that forges ask for, which is not what is measured.
+    loop {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let done = done(&bot.ctx, threads).await;
+        if done == actions {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(300), "{done} of {actions} actions");
+    }
+    let (mut first, mut last) = (i64::MAX, 0);
+    for thread in threads {
+        for row in bot.ctx.store.journal(thread).await.unwrap() {
+            match row.kind.as_str() {
+                "action_begun" => first = first.min(row.at.0),
+                "action_ended" => last = last.max(row.at.0),
+                _ => {}
+            }
+        }
+    }
+    bot.stops().await;
+    Duration::from_millis((last - first).unsigned_abs())
+}
+
+async fn done(ctx: &Ctx, threads: &[ThreadRef]) -> usize {
+    let mut done = 0;
+    for thread in threads {
+        let rows = ctx.store.journal(thread).await.unwrap();
+        done += rows.iter().filter(|row| row.kind == "action_ended").count();
+    }
+    done
+}

@@ -1,0 +1,68 @@
+//! Purpose: what `doctor` says about what a run works with: git, the sandbox, the servers of tools.
+
+use planwright::domain::ForgeKind;
+use serde_json::Value;
+
+use crate::cli::{json, outcome};
+use crate::mcp::rig::{odd, process_words};
+use crate::story::bot::Scene;
+
+/// All findings as `health: what → remedy`.
+async fn doctor(extra: &str) -> (i32, Vec<String>) {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let scene = scene.settings(&format!("planning: {{ enabled: true }}\nbudget: {{ usd: null }}\n{extra}"));
+    let mut command = scene.command("127.0.0.1:0", &["doctor", "--json"]);
+    let said = tokio::task::spawn_blocking(move || outcome(&mut command)).await.unwrap();
+    let findings = json(&said);
+    let line = |finding: &Value| {
+        let word = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        format!("{}: {} → {}", word("health"), word("what"), word("remedy"))
+    };
+    (said.code, findings.as_array().unwrap().iter().map(line).collect())
+}
+
+fn has(found: &[String], words: &[&str]) {
+    let all = |line: &&String| words.iter().all(|word| line.contains(word));
+    assert_eq!(found.iter().filter(all).count(), 1, "not once {words:?} in {found:#?}");
+}
+
+#[tokio::test]
+async fn git_and_the_sandbox_are_tried() {
+    let (code, found) = doctor("").await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["good: git can be used"]);
+    has(&found, &["good: no commands are allowed (`tools.commands` is empty)"]);
+    let (code, found) = doctor("tools: { commands: { test: { argv: [\"true\"] } } }\n").await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["good: commands run in a sandbox: "]);
+}
+
+#[tokio::test]
+async fn servers_of_tools_are_asked_and_compared_with_their_pins() {
+    let diary = tempfile::tempdir().unwrap();
+    let argv = process_words(&odd("fine", &diary.path().join("diary")));
+    let argv = serde_json::to_string(&argv).unwrap();
+    let with = |more: &str| format!("tools: {{ mcp_servers: {{ odd: {{ command: {argv}{more} }} }} }}\n");
+    let (code, found) = doctor(&with("")).await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["good: MCP server `odd` offers ", "echo"]);
+
+    let (code, found) = doctor(&with(", allow: [\"none_*\"]")).await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["warning: MCP server `odd` answers, but none of its tools may be used", "odd.allow"]);
+
+    let pins = format!(", pins: {{ echo: \"{}\", gone: \"{}\" }}", "0".repeat(64), "1".repeat(64));
+    let (code, found) = doctor(&with(&pins)).await;
+    assert_eq!(code, 1, "{found:#?}");
+    has(&found, &["bad: `odd/echo` is not the tool that was pinned", "write `echo: "]);
+    has(&found, &["warning: `odd/gone` is pinned, but not on offer"]);
+    let line = found.iter().find(|line| line.contains("write `echo: ")).unwrap();
+    let hash = line.split("write `echo: ").nth(1).unwrap().split('`').next().unwrap();
+    let (code, found) = doctor(&with(&format!(", pins: {{ echo: \"{hash}\" }}"))).await;
+    assert_eq!(code, 0, "the hash that doctor names is the right pin: {found:#?}");
+
+    let gone = "tools: { mcp_servers: { odd: { command: [\"/nowhere/at/all\"] } } }\n";
+    let (code, found) = doctor(gone).await;
+    assert_eq!(code, 1, "{found:#?}");
+    has(&found, &["bad: MCP server `odd`: ", "check `tools.mcp_servers.odd`"]);
+}

@@ -1,0 +1,339 @@
+//! Purpose: the real binary dies at every single point of a run where something leaves it: at each request to the forge,
+//! before and after it takes effect, and at each append to the journal. Afterwards all is as if nothing had happened.
+//!
+//! A small plan is gone through point by point on every run of the tests. The long one takes minutes: `cargo test
+//! --test it failpoints -- --ignored`.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use futures_util::StreamExt as _;
+use planwright::domain::{ForgeKind, Reaction};
+use serde_json::{Value, json};
+use sqlx::{Connection as _, SqliteConnection};
+
+use super::acting::{action, sequence};
+use super::bot::{Front, MARIA, Process, Scene};
+use crate::fake_forge::{Ambush, Delivery, Moment, Stage};
+use crate::scripted_model::Asked;
+
+/// How many stories go on side by side.
+const AT_ONCE: usize = 3;
+
+/// Where the bot dies.
+#[derive(Debug, Clone, Copy)]
+enum Point {
+    Never,
+    Request(usize, Moment),
+    /// The nth request that changes something.
+    Change(usize, Moment),
+    Append(usize),
+}
+
+/// What a story comes to, without what differs each time.
+#[derive(Debug, PartialEq)]
+struct Ending {
+    card: Vec<String>,
+    files: BTreeMap<String, String>,
+    commits: Vec<String>,
+    ended: Vec<String>,
+    change: String,
+}
+
+struct Told {
+    ending: Ending,
+    died: bool,
+    requests: usize,
+    /// The requests that change something.
+    changes: usize,
+    appends: usize,
+}
+
+fn small_plan() -> Vec<Value> {
+    vec![
+        action("task_1", "create", json!({"path": "notes/1.md", "content": "note 1\n"})),
+        action("task_2", "write", json!({"path": "src/login.rs"})),
+        action("task_3", "delete", json!({"path": "notes/1.md"})),
+    ]
+}
+
+/// Twenty actions of all kinds, one of them a program.
+fn long_plan() -> Vec<Value> {
+    let mut plan = vec![];
+    for n in 1..=5 {
+        let path = format!("notes/{n}.md");
+        plan.push(action("task_1", "create", json!({"path": path, "content": format!("note {n}\n")})));
+        plan.push(action("task_2", "write", json!({"path": format!("open/{n}.md")})));
+        plan.push(action("task_2", "read", json!({"path": "README.md"})));
+    }
+    plan.push(action("task_3", "run", json!({"command": BUILD})));
+    plan.push(action("task_3", "write", json!({"path": "README.md", "content": "# new\n"})));
+    plan.push(action("task_3", "delete", json!({"path": "src/login.rs"})));
+    plan.push(action("task_3", "mkdir", json!({"path": "empty"})));
+    plan.push(action("task_3", "analyze", json!({})));
+    plan
+}
+
+const BUILD: [&str; 3] = ["sh", "-c", "echo built >> out.txt"];
+
+/// The worker looks once at what it works on, then does it; which turn it is stands in the question.
+fn worker(asked: &Asked) -> Value {
+    let action: Value = asked
+        .user
+        .split_once("The action:\n")
+        .and_then(|(_, rest)| serde_json::from_str(rest.lines().next()?).ok())
+        .unwrap();
+    let path = &action["spec"]["path"];
+    let turn = asked.user.matches("you called: ").count();
+    let (tool, content) = match (turn, path.as_str()) {
+        (0, _) => ("list_files", Value::Null),
+        (_, Some(path)) => ("write_file", json!(format!("written to {path}\n"))),
+        (_, None) => ("finish", Value::Null),
+    };
+    json!({
+        "thought": "t", "tool": tool, "path": if turn == 0 { &Value::Null } else { path }, "content": content,
+        "name": null, "arguments_json": null, "command": [],
+        "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+    })
+}
+
+async fn scene(plan: Vec<Value>) -> Scene {
+    let settings = format!(
+        "planning: {{ enabled: true }}\ntools: {{ commands: {{ build: {{ argv: {} }} }} }}\n",
+        json!(BUILD)
+    );
+    let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
+    scene.model.always_say("action_sequence", move |_| sequence(plan.clone()));
+    scene.model.always_say("worker_turn", worker);
+    scene
+}
+
+fn stage(scene: &Scene) -> &Stage {
+    let Front::Github(fake) = &scene.front else { unreachable!("these stories are on GitHub") };
+    &fake.stage
+}
+
+/// What people do in the story, each thing when it is time for it, told again until the bot has taken it.
+#[derive(Default)]
+struct People {
+    assigned: Option<(Delivery, bool)>,
+    approved: Option<(Delivery, bool)>,
+    resumed: usize,
+}
+
+impl People {
+    async fn act(&mut self, scene: &Scene, bot: &Process<'_>) {
+        let assigned = self.assigned.get_or_insert_with(|| (scene.webhook(&scene.assigned(MARIA)), false));
+        tell(bot, assigned).await;
+        if self.approved.is_none() && !scene.previews().is_empty() {
+            self.approved = Some((scene.webhook(&scene.said(MARIA, "/approve")), false));
+        }
+        if let Some(approved) = &mut self.approved {
+            tell(bot, approved).await;
+        }
+        // A program that was running when the bot died is run again only when somebody says so.
+        if scene.entries("action_interrupted").len() > self.resumed {
+            let resume = scene.webhook(&scene.said(MARIA, "/resume"));
+            self.resumed += usize::from(bot.try_post(&resume).await == Some(202));
+        }
+    }
+}
+
+async fn tell(bot: &Process<'_>, (delivery, taken): &mut (Delivery, bool)) {
+    if !*taken {
+        *taken = matches!(bot.try_post(delivery).await, Some(200 | 202));
+    }
+}
+
+fn is_done(scene: &Scene) -> bool {
+    scene.cards().iter().any(|card| card.contains("🚀 done"))
+        && scene.faces(None) == [Reaction::Rocket]
+        && scene.facts().last().is_some_and(|fact| fact == "completed")
+}
+
+async fn lay_in_wait(scene: &Scene, bot: &Process<'_>, point: Point) {
+    match point {
+        Point::Never => {}
+        Point::Request(nth, moment) => lay(scene, bot, nth, (|_| true, moment)),
+        Point::Change(nth, moment) => lay(scene, bot, nth, (changes, moment)),
+        Point::Append(nth) => {
+            let trigger = format!(
+                "CREATE TRIGGER failpoint AFTER INSERT ON journal WHEN NEW.seq = {nth} \
+                 BEGIN SELECT RAISE(ABORT, 'the failpoint'); END"
+            );
+            sql(scene, &trigger).await;
+        }
+    }
+}
+
+fn changes(method: &http::Method) -> bool {
+    *method != http::Method::GET
+}
+
+fn lay(scene: &Scene, bot: &Process<'_>, nth: usize, (of, moment): (fn(&http::Method) -> bool, Moment)) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(bot.pid()).unwrap()).unwrap();
+    let strike = move || rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap_or(());
+    stage(scene).lay(Ambush { of, nth, moment, strike: Box::new(strike) });
+}
+
+async fn sql(scene: &Scene, text: &str) {
+    let url = format!("sqlite://{}/planwright.db", scene.dir.path().display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(text.to_owned())).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+/// The story from the assignment to the change request, with one death at most.
+async fn tell_story(plan: Vec<Value>, point: Point) -> Told {
+    let scene = scene(plan).await;
+    let mut bot = scene.spawn().await;
+    let before = stage(&scene).audit().len();
+    lay_in_wait(&scene, &bot, point).await;
+    let (mut people, mut died) = (People::default(), false);
+    let started = Instant::now();
+    while !is_done(&scene) {
+        assert!(
+            started.elapsed().as_secs() < 60,
+            "{point:?}: never done: {:?}\n{}",
+            scene.facts(),
+            scene.log()
+        );
+        people.act(&scene, &bot).await;
+        let failed = matches!(point, Point::Append(_)) && !died && scene.log().contains("the failpoint");
+        if failed || bot.is_dead() {
+            assert!(!died, "{point:?}: it died of itself\n{}", scene.log());
+            died = true;
+            bot.kill();
+            if failed {
+                sql(&scene, "DROP TRIGGER failpoint").await;
+            }
+            bot = scene.spawn().await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let audit = stage(&scene).audit().split_off(before);
+    let (requests, changes) = (audit.len(), audit.iter().filter(|seen| changes(&seen.method)).count());
+    bot.kill();
+    let ending = look(&scene, point);
+    Told { ending, died, requests, changes, appends: scene.facts().len() }
+}
+
+/// What must be so whatever happened, and what can be compared.
+fn look(scene: &Scene, point: Point) -> Ending {
+    let card = scene.card();
+    assert_eq!(scene.previews().len(), 1, "{point:?}: one request, one preview");
+    let interrupted = scene.entries("action_interrupted");
+    let begun = counted(scene, "action_begun");
+    for (action, times) in &begun {
+        let again = interrupted.iter().filter(|entry| entry["action"] == action.as_str()).count();
+        assert_eq!(*times, 1 + again, "{point:?}: {action} began {times} times: {:?}", scene.facts());
+    }
+    for kind in ["action_ended", "approved", "triggered", "delivered", "completed", "approval_requested"] {
+        for (what, times) in counted(scene, kind) {
+            assert_eq!(times, 1, "{point:?}: {kind} {what} {times} times");
+        }
+    }
+    let branch = scene.repo.work_branch();
+    let messages = scene.repo.messages(&branch);
+    let commits: Vec<String> = messages.iter().map(|message| without_ids(message)).collect();
+    let mut once = commits.clone();
+    once.dedup();
+    assert_eq!(once, commits, "{point:?}: a commit is there twice");
+    let tree = super::repo::git(&scene.repo.bare, &["ls-tree", "-r", "--name-only", &branch], "");
+    let file = |path: &str| (path.to_owned(), scene.repo.read(&branch, path).unwrap());
+    let project = &scene.thread.project;
+    let change = scene.world.look(|world| {
+        let all = world.change_requests_from(project, &branch);
+        assert_eq!(all.len(), 1, "{point:?}: not one change request: {all:?}");
+        world.change_request(&all[0]).unwrap()
+    });
+    Ending {
+        card: card.lines().filter(|line| is_compared(line)).map(|line| without_ids(unpriced(line))).collect(),
+        files: tree.lines().map(file).collect(),
+        commits,
+        ended: scene
+            .entries("action_ended")
+            .iter()
+            .map(|entry| format!("{} {}", entry["action"], entry["outcome"]))
+            .collect(),
+        change: without_ids(&format!("{} {} {}", change.open, change.title, change.body)),
+    }
+}
+
+fn counted(scene: &Scene, kind: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in scene.entries(kind) {
+        let what = entry["action"].as_str().or(entry["actor"].as_str());
+        *counts.entry(what.unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// What was used up differs when something was asked twice.
+fn is_compared(line: &str) -> bool {
+    line.starts_with("- [") || line.starts_with("*Progress") || line.contains("🚀") || line.starts_with("##")
+}
+
+fn unpriced(line: &str) -> &str {
+    line.split_once(" · ").map_or(line, |(before, _)| before)
+}
+
+/// Commits and runs have other names each time.
+fn without_ids(text: &str) -> String {
+    let is_id = |word: &str| {
+        word.len() >= 7
+            && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+            && word.bytes().any(|b| b.is_ascii_digit())
+    };
+    let mut out = String::new();
+    for piece in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-') {
+        let word = piece.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        out += &if is_id(word) { piece.replace(word, "ID") } else { piece.to_owned() };
+    }
+    out
+}
+
+/// Dies at each of these points, and compares.
+async fn go_through(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &Ending) -> usize {
+    let stories = points.into_iter().map(|point| async move { (point, tell_story(plan(), point).await) });
+    let told: Vec<(Point, Told)> =
+        futures_util::stream::iter(stories).buffer_unordered(AT_ONCE).collect().await;
+    for (point, told) in &told {
+        assert_eq!(told.ending, *expected, "{point:?}");
+    }
+    told.iter().filter(|(_, told)| told.died).count()
+}
+
+/// Requests that only look cannot be doubled; they have their turn in the long run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_run_survives_death_at_every_request_that_changes_something() {
+    let control = tell_story(small_plan(), Point::Never).await;
+    let points = (1..=control.changes)
+        .flat_map(|n| [Point::Change(n, Moment::Before), Point::Change(n, Moment::After)])
+        .collect();
+    survive(small_plan, points, &control.ending).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_run_survives_death_at_every_append() {
+    let control = tell_story(small_plan(), Point::Never).await;
+    survive(small_plan, (1..=control.appends).map(Point::Append).collect(), &control.ending).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: twenty actions, every request before and after it, every append"]
+async fn a_run_of_twenty_actions_survives_death_at_every_point() {
+    let control = tell_story(long_plan(), Point::Never).await;
+    let mut points: Vec<Point> = (1..=control.appends).map(Point::Append).collect();
+    for n in 1..=control.requests {
+        points.extend([Point::Request(n, Moment::Before), Point::Request(n, Moment::After)]);
+    }
+    survive(long_plan, points, &control.ending).await;
+}
+
+/// The order of requests differs a little each time, so that the last ones may not come about.
+async fn survive(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &Ending) {
+    let all = points.len();
+    let died = go_through(plan, points, expected).await;
+    assert!(died * 10 >= all * 9, "only {died} of {all} deaths came about");
+}

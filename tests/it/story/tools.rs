@@ -1,0 +1,178 @@
+//! Purpose: tools of MCP servers and commands in a run: who is asked, what is filled in, what happens when they change,
+//! fail, hang, or are running when the bot dies.
+
+use std::path::Path;
+use std::process::Command;
+
+use planwright::domain::ForgeKind;
+use serde_json::{Value, json};
+
+use super::acting::{action, sequence};
+use super::bot::{MARIA, Scene};
+use crate::scripted_model::Asked;
+
+/// Settings with a small MCP server of ours, `odd`, and some commands.
+fn settings(dir: &Path) -> String {
+    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    let python = String::from_utf8(found.stdout).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp/server.py");
+    let odd = json!([python.trim(), "-u", script, "good", dir.join("diary")]);
+    format!(
+        "planning: {{ enabled: true }}\ntools:\n  mcp_servers: {{ odd: {{ command: {odd}, timeout_seconds: 20 }} }}\n  \
+         commands:\n    build: {{ argv: {} }}\n    spoil: {{ argv: {} }}\n    sleep: {{ argv: {}, timeout_seconds: 1 }}\n",
+        json!(BUILD),
+        json!(SPOIL),
+        json!(SLEEP),
+    )
+}
+
+const BUILD: [&str; 3] = ["sh", "-c", "echo built > out.txt"];
+const SPOIL: [&str; 3] = ["sh", "-c", "echo half > out.txt; echo no luck; exit 3"];
+const SLEEP: [&str; 2] = ["sleep", "60"];
+
+async fn scene(actions: Vec<Value>) -> Scene {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let settings = settings(scene.dir.path());
+    let mut all = actions;
+    let used: Vec<Value> = all.iter().map(|action| action["task_id"].clone()).collect();
+    for n in 1..=3 {
+        let task = format!("task_{n}");
+        if !used.contains(&json!(task)) {
+            all.push(action(&task, "analyze", json!({})));
+        }
+    }
+    scene.model.always_say("action_sequence", move |_| sequence(all.clone()));
+    scene.settings(&settings)
+}
+
+fn tool(task: &str, name: &str, arguments: Option<Value>) -> Value {
+    let arguments = arguments.map(|arguments| arguments.to_string());
+    let mut tool = action(task, "tool", json!({"arguments_json": arguments}));
+    tool["tool"] = json!(name);
+    tool
+}
+
+fn turn(tool: &str, name: &str, arguments: &Value) -> Value {
+    json!({
+        "thought": "t", "tool": tool, "path": null, "content": null, "name": name,
+        "arguments_json": arguments.to_string(), "command": [],
+        "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+    })
+}
+
+fn outputs(scene: &Scene) -> Vec<String> {
+    let ended = scene.entries("action_ended");
+    ended.iter().filter_map(|entry| entry["evidence"]["output"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn a_tool_that_only_looks_needs_nobody_and_another_is_asked_for() {
+    let scene = scene(vec![tool("task_1", "odd/echo", Some(json!({"text": "hello"})))]).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert_eq!(outputs(&scene), ["hello"]);
+    bot.ends().await;
+
+    let scene = self::scene(vec![tool("task_1", "odd/paint", Some(json!({})))]).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    assert!(scene.card().contains("waiting for approval of 1 action"), "{}", scene.card());
+    bot.told(MARIA, "/approve").await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert_eq!(outputs(&scene), ["red password done"], "nothing invisible came along");
+    bot.ends().await;
+}
+
+/// The plan leaves the arguments open; the worker is shown the schema, and held to this one tool.
+#[tokio::test]
+async fn a_worker_fills_in_the_arguments_of_a_tool() {
+    let scene = scene(vec![tool("task_1", "odd/echo", None)]).await;
+    scene.model.say("worker_turn", turn("call_tool", "odd/env", &json!({})));
+    scene.model.say("worker_turn", turn("call_tool", "odd/echo", &json!({"text": "filled in"})));
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert_eq!(outputs(&scene), ["filled in"]);
+    let refused: Vec<Value> =
+        scene.entries("used").into_iter().filter(|entry| entry["refused"] == true).collect();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    let asked = scene.model.requests();
+    let worker = asked.iter().find(|asked: &&Asked| asked.schema_name == "worker_turn").unwrap();
+    assert!(worker.user.contains("The arguments that \"odd/echo\" takes: "), "{}", worker.user);
+    bot.ends().await;
+}
+
+/// The first tool makes the server describe the second one differently: what was approved is no longer what is there.
+#[tokio::test]
+async fn a_tool_that_changes_after_the_approval_is_asked_for_again() {
+    let scene = scene(vec![
+        tool("task_1", "odd/twist", Some(json!({}))),
+        tool("task_2", "odd/echo", Some(json!({"text": "hello"}))),
+    ])
+    .await;
+    scene.repo_file("approval: { auto: nothing }\n");
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(MARIA, "/approve").await;
+    let begun: Vec<Value> = scene.entries("action_begun").iter().map(|e| e["action"].clone()).collect();
+    assert_eq!(begun, ["a1"], "{}", scene.card());
+    let previews = scene.previews();
+    assert_eq!(previews.len(), 2, "{}", scene.card());
+    assert!(previews[1].1.contains("the tool behind it"), "{}", previews[1].1);
+    bot.told(MARIA, "/approve").await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    bot.ends().await;
+}
+
+/// Nobody knows whether a tool did its work when the bot died in the middle; it is not called again unasked.
+#[tokio::test]
+async fn a_tool_call_that_a_crash_interrupts_is_not_repeated_unasked() {
+    let scene = scene(vec![tool("task_1", "odd/wait", Some(json!({})))]).await;
+    let bot = scene.spawn().await;
+    let event = scene.assigned(MARIA);
+    assert_eq!(bot.post(&scene.webhook(&event)).await, 202);
+    scene.until_seen("the preview", |scene| scene.entries("preview_posted").len() == 1).await;
+    let approval = scene.said(MARIA, "/approve");
+    assert_eq!(bot.post(&scene.webhook(&approval)).await, 202);
+    let calls = || {
+        let diary = std::fs::read_to_string(scene.dir.path().join("diary")).unwrap_or_default();
+        diary.lines().filter(|line| *line == "tools/call").count()
+    };
+    scene.until_seen("the tool is called", |_| calls() == 1).await;
+    bot.kill();
+    let bot = scene.spawn().await;
+    scene.until_seen("it says so", |scene| scene.entries("action_interrupted").len() == 1).await;
+    scene.until_seen("on the card too", |scene| scene.card().contains("/resume")).await;
+    assert_eq!(calls(), 1, "it was called again");
+    let resume = scene.said(MARIA, "/resume");
+    assert_eq!(bot.post(&scene.webhook(&resume)).await, 202);
+    scene.until_seen("it is called once more", |_| calls() == 2).await;
+    assert_eq!(scene.entries("action_begun").len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_command_changes_is_committed_and_a_failing_one_leaves_nothing() {
+    let run = |command: &[&str]| action("task_1", "run", json!({"command": command}));
+    for (command, says, out) in [
+        (&BUILD[..], "🚀 done", Some("built\n")),
+        (&SPOIL[..], "😕 failed. Action 1 failed: it ended with exit code 3.", None),
+        (&SLEEP[..], "😕 failed. Action 1 failed: it took too long and was ended.", None),
+    ] {
+        let scene = scene(vec![run(command)]).await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        assert!(scene.card().contains("waiting for approval of 1 action"), "{command:?}: {}", scene.card());
+        bot.told(MARIA, "/approve").await;
+        assert!(scene.card().contains(says), "{command:?}: {}", scene.card());
+        match out {
+            Some(text) => {
+                let branch = scene.repo.work_branch();
+                assert_eq!(scene.repo.read(&branch, "out.txt").as_deref(), Some(text));
+                assert_eq!(scene.repo.messages(&branch).len(), 1);
+            }
+            None => assert_eq!(scene.repo.branches(), ["main"], "{command:?}"),
+        }
+        bot.ends().await;
+    }
+}
