@@ -43,7 +43,7 @@ pub(super) async fn drive(ctx: Arc<Ctx>, lease: ThreadLease) {
     };
     let rest = driven.unwrap_or_else(|error| {
         tracing::error!("cannot go on with {thread}, will try again: {error:#}");
-        Rest::PutOff(ctx.soon(&thread))
+        Rest::Stumbled(ctx.soon(&thread))
     });
     let given_back = match rest {
         Rest::Until(wake_at) => {
@@ -53,6 +53,10 @@ pub(super) async fn drive(ctx: Arc<Ctx>, lease: ThreadLease) {
         Rest::PutOff(until) => {
             ctx.setbacks.count(&thread);
             ctx.store.put_off(lease, until).await
+        }
+        Rest::Stumbled(until) => {
+            ctx.setbacks.count(&thread);
+            ctx.store.stumble(lease, until).await
         }
     };
     if let Err(error) = given_back {
@@ -86,6 +90,8 @@ enum Rest {
     Until(Option<Millis>),
     /// Something was out of reach; what waits in the inbox stays there until then.
     PutOff(Millis),
+    /// A fault of our own, most likely: tried again then, or when the server has started anew.
+    Stumbled(Millis),
 }
 
 /// What an effect under way ends with.

@@ -93,7 +93,7 @@ impl Store {
     /// When the database cannot be written; then the lease runs out by itself.
     pub async fn release(&self, lease: ThreadLease, wake_at: Option<Millis>) -> Result<(), StoreError> {
         let waiting = "(SELECT MIN(received_at) FROM deliveries WHERE thread = $2 AND state = 'pending')";
-        self.let_go(lease, wake_at, waiting).await
+        self.let_go(lease, wake_at, "lease_owner = NULL, ", waiting).await
     }
 
     /// Lets go although deliveries wait, because they cannot be dealt with before `until` (the forge is down, say).
@@ -101,18 +101,28 @@ impl Store {
     /// # Errors
     /// When the database cannot be written; then the lease runs out by itself.
     pub async fn put_off(&self, lease: ThreadLease, until: Millis) -> Result<(), StoreError> {
-        self.let_go(lease, Some(until), "$1").await
+        self.let_go(lease, Some(until), "lease_owner = NULL, ", "$1").await
+    }
+
+    /// As [`Store::put_off`], after a fault of the holder's own. Its name stays: when it has started anew the fault may
+    /// be gone, so the thread is due at once then ([`Store::free_leases`]).
+    ///
+    /// # Errors
+    /// When the database cannot be written; then the lease runs out by itself.
+    pub async fn stumble(&self, lease: ThreadLease, until: Millis) -> Result<(), StoreError> {
+        self.let_go(lease, Some(until), "", "$1").await
     }
 
     async fn let_go(
         &self,
         lease: ThreadLease,
         wake_at: Option<Millis>,
+        owner: &'static str,
         waiting: &'static str,
     ) -> Result<(), StoreError> {
         // The earliest of three times of which each may be missing; `LEAST` is spelt differently on each database.
         let sql = format!(
-            "UPDATE threads SET lease_owner = NULL, lease_until = NULL, wake_at = (SELECT MIN(at) FROM \
+            "UPDATE threads SET {owner}lease_until = NULL, wake_at = (SELECT MIN(at) FROM \
              (SELECT CAST($1 AS BIGINT) AS at UNION ALL SELECT wake_at UNION ALL SELECT {waiting}) AS times) \
              WHERE thread = $2 AND fence = $3 AND lease_until IS NOT NULL"
         );
@@ -127,13 +137,14 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the leases of an owner that is known to be dead, so that its threads need not wait for them to run out.
+    /// Ends the leases of an owner that is known to be dead, so that its threads need not wait for them to run out, nor
+    /// for another try at what it stumbled over.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub async fn free_leases(&self, owner: &str) -> Result<(), StoreError> {
         let mut writer = self.writer().await?;
-        sqlx::query("UPDATE threads SET lease_until = 0 WHERE lease_owner = $1 AND lease_until IS NOT NULL")
+        sqlx::query("UPDATE threads SET lease_until = 0 WHERE lease_owner = $1")
             .bind(owner)
             .execute(&mut writer.connection)
             .await?;

@@ -213,8 +213,9 @@ fn issue_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> An
             Some(refusal) => refusal,
             None => {
                 let text = body["body"].as_str().unwrap_or_default();
-                stage.world.with(|world| world.comment(t, bot, text, now))??;
-                Reply::new(201, comments(stage, t).pop().unwrap_or_default())
+                let id = stage.comment_by_bot(t, text)?;
+                let ours = comments(stage, t).into_iter().find(|c| c["id"] == id.0);
+                Reply::new(201, ours.unwrap_or_default())
             }
         },
         ("GET", ["events"]) => Reply::list(asked, events(stage, t)),

@@ -131,7 +131,6 @@ fn find_project(stage: &Stage, path: &str) -> Result<Project, ForgeError> {
 }
 
 fn thread_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> Answer {
-    let (bot, now) = (stage.world.bot().id, stage.world.now());
     Ok(match (asked.method.as_str(), rest) {
         ("GET", []) => Reply::ok(item(stage, t)),
         ("PUT", []) => edit_thread(stage, asked, t)?,
@@ -139,9 +138,10 @@ fn thread_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> A
         ("POST", ["notes"]) => match too_long(asked) {
             Some(refusal) => refusal,
             None => {
-                stage.world.with(|world| world.comment(t, bot, &asked.form_value("body"), now))??;
-                let newest = stage.world.look(|world| world.thread(t).map(|s| s.comments.last().cloned()))?;
-                Reply::new(201, newest.map(|c| note(stage, &c)).unwrap_or_default())
+                let id = stage.comment_by_bot(t, &asked.form_value("body"))?;
+                let comments = stage.world.look(|world| world.thread(t).map(|s| s.comments.clone()))?;
+                let ours = comments.iter().find(|comment| comment.id == id);
+                Reply::new(201, ours.map(|c| note(stage, c)).unwrap_or_default())
             }
         },
         ("GET", ["resource_label_events"]) => Reply::list(asked, label_events(stage, t)),

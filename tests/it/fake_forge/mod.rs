@@ -25,7 +25,7 @@ use connection::{Cut, CuttableListener};
 pub(crate) use github::FakeGithub;
 pub(crate) use gitlab::FakeGitlab;
 use http::{HeaderMap, Method};
-use planwright::domain::{Account, AccountId, AccountKind, Millis};
+use planwright::domain::{Account, AccountId, AccountKind, CommentId, EventKind, Millis, ThreadRef};
 use planwright::forge::{ForgeError, Local};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -210,6 +210,14 @@ impl Stage {
         let app = app.into_make_service_with_connect_info::<Cut>();
         tokio::spawn(async move { axum::serve(CuttableListener(listener), app).await });
         stage
+    }
+
+    /// Returns the number of the new comment, which need not be the newest any more: people speak at the same time.
+    fn comment_by_bot(&self, t: &ThreadRef, text: &str) -> Result<CommentId, ForgeError> {
+        let (bot, now) = (self.world.bot().id, self.world.now());
+        let said = self.world.with(|world| world.comment(t, bot, text, now))??;
+        let EventKind::CommentCreated { comment } = said.kind else { unreachable!("a comment was made") };
+        Ok(comment.id)
     }
 
     pub(crate) fn url(&self) -> String {

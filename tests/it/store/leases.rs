@@ -89,6 +89,23 @@ async fn what_comes_in_and_is_dealt_with_during_a_lease_lets_the_thread_sleep() 
 }
 
 #[tokio::test]
+async fn what_an_owner_stumbled_over_is_due_when_it_has_started_anew() {
+    let at = Fixture::new().await;
+    let (later, name) = (NOW.plus(500), thread(NAME));
+    let lease = at.leased(NAME).await;
+    at.store.stumble(lease, later).await.unwrap();
+    at.store.free_leases("another").await.unwrap();
+    assert!(at.store.claim("b", NOW, LEASE_MS).await.unwrap().is_none(), "the other has not started anew");
+    at.store.free_leases("test").await.unwrap();
+    let lease = at.store.claim("test", NOW, LEASE_MS).await.unwrap().unwrap();
+    assert_eq!(lease.thread(), &name);
+    at.store.put_off(lease, later).await.unwrap();
+    at.store.free_leases("test").await.unwrap();
+    assert!(at.store.claim("b", NOW, LEASE_MS).await.unwrap().is_none(), "the forge wants to be left alone");
+    assert!(at.store.claim("b", later, LEASE_MS).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_wake_during_a_lease_is_not_forgotten() {
     let at = Fixture::new().await;
     let lease = at.leased(NAME).await;

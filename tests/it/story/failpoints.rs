@@ -193,7 +193,7 @@ async fn tell_story(plan: Vec<Value>, point: Point) -> Told {
     let started = Instant::now();
     while !is_done(&scene) {
         assert!(
-            started.elapsed().as_secs() < 60,
+            started.elapsed().as_secs() < 180,
             "{point:?}: never done: {:?}\n{}",
             scene.facts(),
             scene.log()
@@ -331,9 +331,10 @@ async fn a_run_of_twenty_actions_survives_death_at_every_point() {
     survive(long_plan, points, &control.ending).await;
 }
 
-/// The order of requests differs a little each time, so that the last ones may not come about.
+/// How often the card is edited differs a little each time, so that the last points may not come about.
 async fn survive(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &Ending) {
     let all = points.len();
     let died = go_through(plan, points, expected).await;
-    assert!(died * 10 >= all * 9, "only {died} of {all} deaths came about");
+    let missing = all - died;
+    assert!(died > 0 && missing <= (all / 10).max(4), "only {died} of {all} deaths came about");
 }
