@@ -21,7 +21,7 @@ mod usage;
 mod visible;
 mod wire;
 
-pub use ask::{Answer, Ask, Context, Remark, Task};
+pub use ask::{Answer, Ask, Context, Decide, Moment, Remark, Task, Told};
 pub use context::hidden_in;
 pub use invisible::{is_invisible, plain_text};
 pub use prompt::{Prompt, prompt, repair_prompt};

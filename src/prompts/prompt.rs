@@ -214,6 +214,7 @@ mod tests {
             dependencies: vec![],
             estimated_complexity: Complexity::Low,
             required_tools: vec![],
+            rests_on: vec![],
         };
         [
             Ask::GoalUnderstanding { context: context.clone() },

@@ -280,6 +280,7 @@ mod tests {
             dependencies: on.iter().map(|on| StepId((*on).to_owned())).collect(),
             estimated_complexity: Complexity::Low,
             required_tools: vec![],
+            rests_on: vec![],
         }
     }
 

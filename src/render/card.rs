@@ -136,6 +136,7 @@ mod tests {
             dependencies: vec![],
             estimated_complexity: Complexity::Low,
             required_tools: vec![],
+            rests_on: vec![],
         };
         (1..=count).map(step).collect()
     }

@@ -192,6 +192,7 @@ fn planned(run: &str, actions: &[Action]) -> Vec<Fact> {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     };
     vec![
         Fact::Triggered {

@@ -66,6 +66,7 @@ fn step(n: usize) -> Step {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     }
 }
 

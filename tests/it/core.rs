@@ -43,6 +43,7 @@ fn step() -> Step {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     }
 }
 

@@ -413,6 +413,7 @@ async fn offline_needs_nobody() {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     }];
     let answered = model
         .answer(&Ask::ActionSequence { context: context(), goal, steps, problems: vec![] })
