@@ -2,8 +2,9 @@
 //! with. Whether its author may give it has been asked before.
 
 use super::budget::Limits;
-use super::fact::{Fact, Notice, Trigger};
+use super::fact::Fact;
 use super::interpret::Reading;
+use super::notice::{Notice, Trigger};
 use super::plan_tool::{self, Approver, Refusal};
 use super::run::Run;
 use super::work::StepState;

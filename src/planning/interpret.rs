@@ -5,7 +5,8 @@
 //! read, stops count and triggers wait for another try (the engine retries the delivery).
 
 use super::budget::Limits;
-use super::fact::{Fact, Notice, StopReason, Trigger};
+use super::fact::Fact;
+use super::notice::{Notice, StopReason, Trigger};
 use super::plan_tool;
 use super::proposal::Actor;
 use super::record::Record;

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::effect::{Effect, InFlight, Policy, next_effects};
-use super::fact::{Fact, LeftOut};
+use super::fact::Fact;
+use super::notice::LeftOut;
 use super::proposal::{Actor, Counts, Named, Place, PlanStatus, Wanted};
 use super::record::Record;
 use super::run::{EndState, Phase, Revision, Run, RunId};

@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::apply::apply;
 use super::effect::Key;
-use super::fact::{Entry, Fact, Notice, Trigger};
+use super::entry::Entry;
+use super::fact::Fact;
+use super::notice::{Notice, Trigger};
 use super::proposal::Request;
 use super::run::{Run, RunId};
 use crate::domain::{CommentId, Millis, Permission};
@@ -180,6 +182,11 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::CannotSkip { .. }
             | Notice::BadBudget { .. }
             | Notice::NothingToRetry
+            | Notice::AnswerUnclear { .. }
+            | Notice::AnswersDiffer { .. }
+            | Notice::StillWaiting { .. }
+            | Notice::NoSuchChoice { .. }
+            | Notice::TwoOptions { .. }
             | Notice::NotYet { .. } => None,
         },
     }
