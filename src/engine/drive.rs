@@ -236,8 +236,8 @@ impl Drive<'_> {
         match effect {
             Effect::Ask { key, question } => {
                 self.desk.append(self.ctx, vec![Fact::AskBegun { key: key.clone() }], vec![]).await?;
-                let ask =
-                    perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), self.desk.record.clone());
+                let (record, policy) = (self.desk.record.clone(), self.policy.clone());
+                let ask = perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), record, policy);
                 self.launch(key.clone(), async move { Done::Facts(vec![ask(key, question).await]) });
                 Ok(false)
             }

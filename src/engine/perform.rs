@@ -11,12 +11,17 @@ use super::preflight::may_use;
 use super::settings::{Settled, settings};
 use crate::actions::tools_of;
 use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, Comment, Permission, ThreadRef};
+use crate::domain::{Account, AccountId, Comment, CommentId, Permission, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::llm::{Failure, LlmError};
-use crate::plan::{Action, ActionId, ActionKind};
-use crate::planning::{AskProblem, Ended, Fact, Key, Outcome, Question, Record, Revision, Run};
-use crate::prompts::{Answer, Ask, Context, Remark, Task, Usage, hidden_in};
+use crate::plan::{
+    Action, ActionId, ActionKind, Alternative, Decided, OtherWay, QuestionId, ReplanPhase, Step, StepId,
+};
+use crate::planning::{
+    AskProblem, Ended, Fact, Key, Outcome, Policy, Question, Record, ReplanFact, Reply, Revision, Run,
+    TalkFact, outline, told,
+};
+use crate::prompts::{Answer, Ask, Context, Decide, Moment, Remark, Task, Told, Usage, hidden_in};
 
 const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
 
@@ -39,11 +44,12 @@ pub(super) fn ask(
     ctx: Arc<Ctx>,
     thread: ThreadRef,
     record: Record,
+    policy: Policy,
 ) -> impl FnOnce(Key, Question) -> BoxFuture<'static, Fact> {
     move |key, question| {
         Box::pin(async move {
-            match try_ask(&ctx, &thread, &record, question).await {
-                Ok(asked) => asked.into_fact(key, &record),
+            match try_ask(&ctx, &thread, &record, question, &policy).await {
+                Ok(asked) => asked.into_fact(key, question, &record),
                 Err(unanswered) => unanswered.into_fact(key, question),
             }
         })
@@ -61,39 +67,161 @@ async fn try_ask(
     thread: &ThreadRef,
     record: &Record,
     question: Question,
+    policy: &Policy,
 ) -> Result<Asked, Unanswered> {
     let run = record.live_run().ok_or_else(|| Unanswered::Broken("the run has ended".to_owned()))?;
     let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
     let context = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
     let hidden = hidden_in(&context);
-    let ask = typed(ctx, run, context, question).await?;
-    let model = match question {
-        Question::Work => &ctx.worker,
-        Question::Understand | Question::Decompose | Question::Sequence | Question::Reflect => &ctx.planner,
+    let ask = match question {
+        Question::Work => {
+            let plan = run.plan().ok_or_else(|| missing("steps"))?;
+            Ask::WorkerTurn { context, task: Box::new(task(ctx, run, plan).await?) }
+        }
+        Question::MapAnswers => mapping(forge, thread, run, context).await?,
+        Question::Understand
+        | Question::Decompose
+        | Question::Sequence
+        | Question::Reflect
+        | Question::Discover
+        | Question::Design
+        | Question::Summarise
+        | Question::Decide
+        | Question::Revise
+        | Question::Evaluate
+        | Question::OtherWay => typed(run, context, question, said(record, run, question, policy))?,
     };
+    let model = if question == Question::Work { &ctx.worker } else { &ctx.planner };
     let answered = model.answer(&ask).await.map_err(Unanswered::Model)?;
     Ok(Asked { answer: answered.answer, usage: answered.usage, hidden })
 }
 
-async fn typed(ctx: &Ctx, run: &Run, context: Context, question: Question) -> Result<Ask, Unanswered> {
-    let missing = |what: &str| Unanswered::Broken(format!("the run has no {what} yet"));
+fn missing(what: &str) -> Unanswered {
+    Unanswered::Broken(format!("the run has no {what} yet"))
+}
+
+/// What the question carries along, and whether a word about replanning is wanted with the answer.
+fn said(record: &Record, run: &Run, question: Question, policy: &Policy) -> Box<Told> {
+    let along = matches!(
+        question,
+        Question::Understand | Question::Decompose | Question::Sequence | Question::Reflect
+    );
+    let wanted = along && policy.replan.enabled && !policy.replan.separate_call;
+    Box::new(Told {
+        history: run.plan().map_or(vec![], |plan| newest(run, plan)),
+        earlier: record.earlier.iter().cloned().collect(),
+        decide: if wanted { Decide::Along } else { Decide::No },
+        ..told(run)
+    })
+}
+
+fn typed(run: &Run, context: Context, question: Question, told: Box<Told>) -> Result<Ask, Unanswered> {
     let goal = || run.goal.clone().ok_or_else(|| missing("goal"));
     let plan = || run.plan().ok_or_else(|| missing("steps"));
     Ok(match question {
-        Question::Understand => Ask::GoalUnderstanding { context },
-        Question::Decompose => Ask::TaskDecomposition { context, goal: goal()? },
+        Question::Understand => Ask::GoalUnderstanding { context, told },
+        Question::Discover => Ask::DiscoveryQuestions { context, goal: goal()?, told },
+        Question::Design => Ask::DesignDecisions { context, goal: goal()?, told },
+        Question::Summarise => Ask::DesignSummary { context, goal: goal()?, told },
+        Question::Decompose => Ask::TaskDecomposition { context, goal: goal()?, told },
         Question::Sequence => {
-            let Revision { steps, problems, .. } = plan()?.clone();
-            Ask::ActionSequence { context, goal: goal()?, steps, problems }
+            let problems = plan()?.problems.clone();
+            Ask::ActionSequence { context, goal: goal()?, steps: open_steps(run, plan()?), problems, told }
         }
-        Question::Work => Ask::WorkerTurn { context, task: Box::new(task(ctx, run, plan()?).await?) },
+        Question::Revise => {
+            let sealed: Vec<Step> = run.sealed_steps(plan()?).into_iter().cloned().collect();
+            let (open, problems) = (open_steps(run, plan()?), plan()?.problems.clone());
+            Ask::PlanRevision { context, goal: goal()?, sealed, open, problems, told }
+        }
         Question::Reflect => {
             let done = newest(run, plan()?);
             let last = plan()?.actions().filter(|action| ended(run, action).is_some()).last();
             let action_id = last.map_or(String::new(), |action| action.id.0.clone());
-            Ask::Reflection { context, goal: goal()?, done, action_id }
+            Ask::Reflection { context, goal: goal()?, done, action_id, told }
+        }
+        Question::Evaluate => {
+            Ask::FinalEvaluation { context, goal: goal()?, done: newest(run, plan()?), told }
+        }
+        Question::Decide => {
+            Ask::ReplanDecision { context, goal: run.goal.clone(), moment: moment(run), told }
+        }
+        Question::OtherWay => {
+            let hit = run.replans.limit.as_ref().ok_or_else(|| missing("limit"))?;
+            let wanted = run.replan(hit.replan).map(|replan| replan.decision.clone()).unwrap_or_default();
+            let limit = hit.limit.words().to_owned();
+            Ask::AlternativeApproach { context, goal: goal()?, limit, wanted: Box::new(wanted), told }
+        }
+        Question::Work | Question::MapAnswers => {
+            return Err(Unanswered::Broken("this question is asked elsewhere".to_owned()));
         }
     })
+}
+
+/// The steps that actions are wanted for, without what they rest on that is done.
+fn open_steps(run: &Run, plan: &Revision) -> Vec<Step> {
+    let sealed = run.sealed_steps(plan);
+    let is_open = |step: &&Step| !sealed.iter().any(|sealed| sealed.id == step.id);
+    let open: Vec<&Step> = plan.steps.iter().filter(is_open).collect();
+    let without_sealed = |step: &Step| {
+        let known = |on: &StepId| open.iter().any(|open| open.id == *on);
+        let dependencies = step.dependencies.iter().filter(|on| known(on)).cloned().collect();
+        Step { dependencies, ..step.clone() }
+    };
+    open.iter().map(|step| without_sealed(step)).collect()
+}
+
+/// What somebody said, and the questions that it may answer.
+async fn mapping(forge: &Forge, thread: &ThreadRef, run: &Run, context: Context) -> Result<Ask, Unanswered> {
+    let words = run.talk.unread.first().ok_or_else(|| missing("answer"))?;
+    let round = run.talk.open_round().ok_or_else(|| missing("question"))?;
+    let comments = forge.comments(thread).await.map_err(Unanswered::Forge)?;
+    let said = comments.into_iter().find(|comment| comment.id == words.comment);
+    // Taken back meanwhile: it answers nothing.
+    let words = said.map_or(String::new(), |comment| comment.body);
+    Ok(Ask::AnswerMapping { context, questions: round.questions.clone(), words })
+}
+
+fn moment(run: &Run) -> Moment {
+    let fresh = run.replans.fresh.as_ref();
+    let plan = run.plan();
+    let outcomes: Vec<bool> = plan
+        .iter()
+        .flat_map(|plan| plan.actions())
+        .filter_map(|action| ended(run, action))
+        .map(|ended| ended.outcome == Outcome::Succeeded)
+        .collect();
+    let failed = outcomes.iter().filter(|good| !**good).count();
+    let in_a_row = outcomes.iter().rev().take_while(|good| !**good).count();
+    let all = plan.map_or(0, |plan| plan.actions().count());
+    let error = fresh.and_then(|fresh| fresh.failed.as_ref()).and_then(|id| run.work.get(id)?.ended.as_ref());
+    let error = error.and_then(|ended| match &ended.outcome {
+        Outcome::Failed { why } => Some(why.clone()),
+        Outcome::Succeeded => None,
+    });
+    let remaining = plan.iter().flat_map(|plan| plan.actions()).filter(|a| !run.work.contains_key(&a.id));
+    Moment {
+        phase: fresh.map_or(ReplanPhase::Reflection, |fresh| fresh.phase),
+        result: result_of(run),
+        error,
+        progress: [outcomes.len(), all, failed, in_a_row],
+        remaining: remaining
+            .take(NEWEST * 4)
+            .map(|action| format!("{}: {}", action.id, action.purpose))
+            .collect(),
+    }
+}
+
+/// What the phase that ended last came to.
+fn result_of(run: &Run) -> String {
+    let phase = run.replans.fresh.as_ref().map(|fresh| fresh.phase);
+    match (phase, run.plan()) {
+        (Some(ReplanPhase::GoalUnderstanding), _) | (_, None) => serde_json::json!(run.goal).to_string(),
+        (Some(ReplanPhase::TaskDecomposition), Some(plan)) => serde_json::json!(plan.steps).to_string(),
+        (Some(ReplanPhase::ActionSequence), Some(plan)) => outline(run, plan).join("\n"),
+        (Some(ReplanPhase::Execution | ReplanPhase::Reflection) | None, Some(plan)) => {
+            newest(run, plan).pop().unwrap_or_default()
+        }
+    }
 }
 
 async fn task(ctx: &Ctx, run: &Run, plan: &Revision) -> Result<Task, Unanswered> {
@@ -148,22 +276,45 @@ fn newest(run: &Run, plan: &Revision) -> Vec<String> {
 }
 
 impl Asked {
-    fn into_fact(self, key: Key, record: &Record) -> Fact {
+    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
         let Self { answer, usage, hidden } = self;
         match answer {
-            Answer::Goal(goal) => Fact::GoalUnderstood { key, goal, usage, hidden },
-            Answer::Steps { reasoning, steps } => Fact::Decomposed { key, reasoning, steps, usage },
-            Answer::Actions(actions) => Fact::Sequenced { key, actions, usage },
-            Answer::Reflection(reflection) => {
-                Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage) }
+            Answer::Goal { goal, replan } => Fact::GoalUnderstood { key, goal, usage, hidden, replan },
+            Answer::Steps { reasoning, steps, replan } => {
+                Fact::Decomposed { key, reasoning, steps, usage, replan }
+            }
+            Answer::Actions { actions, replan } => Fact::Sequenced { key, actions, usage, replan },
+            Answer::Reflection { reflection, replan } => {
+                Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage), replan }
             }
             Answer::Turn(call) => {
                 let current = record.live_run().and_then(Run::current_action);
                 let action = current.map_or_else(|| ActionId(String::new()), |(action, _)| action.id.clone());
                 Fact::Worked { key, action, call, usage }
             }
+            Answer::Questions(questions) => Fact::Talk(TalkFact::QuestionsFound { key, questions, usage }),
+            Answer::Mapping(answers) => Fact::Talk(mapped(key, answers, usage, record)),
+            Answer::Decisions(decisions) => Fact::Talk(TalkFact::DecisionsFound { key, decisions, usage }),
+            Answer::Summary(summary) => Fact::Talk(TalkFact::DesignSummarised { key, summary, usage }),
+            Answer::Revision { steps, actions } => {
+                Fact::Replan(ReplanFact::RevisionMade { key, steps, actions, usage })
+            }
+            Answer::Replan(said) if question == Question::Evaluate => {
+                Fact::Replan(ReplanFact::Evaluated { key, said, usage: Some(usage) })
+            }
+            Answer::Replan(said) => Fact::Replan(ReplanFact::DecisionGiven { key, said, usage: Some(usage) }),
+            Answer::Alternative(alternative) => {
+                Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
+            }
         }
     }
+}
+
+fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &Record) -> TalkFact {
+    let words = record.live_run().and_then(|run| run.talk.unread.first());
+    let comment = words.map_or(CommentId(0), |words| words.comment);
+    let reply = |(question, answer)| Reply { question, answer: Some(answer) };
+    TalkFact::AnswersMapped { key, comment, answers: answers.into_iter().map(reply).collect(), usage }
 }
 
 impl Unanswered {
@@ -179,11 +330,39 @@ impl Unanswered {
             }
             Self::Broken(what) => (AskProblem::Lasting, what, None),
         };
-        // Reflecting is worth something, but no reason to stop.
-        if question == Question::Reflect && problem == AskProblem::Lasting {
-            return Fact::Reflected { key, reflection: None, usage };
+        // These are worth something, but no reason to stop.
+        let said = Decided::Unreadable { why: reason.clone() };
+        match (question, problem) {
+            (Question::Reflect, AskProblem::Lasting) => {
+                Fact::Reflected { key, reflection: None, usage, replan: Decided::Nothing }
+            }
+            (Question::Decide, AskProblem::Lasting) => {
+                Fact::Replan(ReplanFact::DecisionGiven { key, said, usage })
+            }
+            (Question::Evaluate, AskProblem::Lasting) => {
+                Fact::Replan(ReplanFact::Evaluated { key, said, usage })
+            }
+            (Question::OtherWay, AskProblem::Lasting) => {
+                let alternative = Alternative { way: OtherWay::Nothing, reasoning: reason };
+                Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage })
+            }
+            (
+                Question::Understand
+                | Question::Decompose
+                | Question::Sequence
+                | Question::Work
+                | Question::Reflect
+                | Question::Discover
+                | Question::MapAnswers
+                | Question::Design
+                | Question::Summarise
+                | Question::Decide
+                | Question::Revise
+                | Question::Evaluate
+                | Question::OtherWay,
+                _,
+            ) => Fact::AskFailed { key, problem, reason, usage },
         }
-        Fact::AskFailed { key, problem, reason, usage }
     }
 }
 
@@ -209,32 +388,23 @@ async fn gather(
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
-    let comments = match question {
-        Question::Work | Question::Reflect => steering(forge, thread, run, &state.author).await?,
-        Question::Understand | Question::Decompose | Question::Sequence => {
-            remarks(forge, thread, &bot, &mut rights).await?
-        }
+    let sight = Sight::of(question);
+    let comments = match sight {
+        Sight::Work => steering(forge, thread, run, &state.author).await?,
+        Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, &mut rights).await?,
     };
-    let author_permission = match question {
-        Question::Work | Question::Reflect => None,
-        Question::Understand | Question::Decompose | Question::Sequence => {
-            Some(rights.of(&state.author).await?)
-        }
-    };
+    let author_permission = if sight == Sight::Work { None } else { Some(rights.of(&state.author).await?) };
     let settings = match settings(ctx, &thread.project).await? {
         Settled::Settings(settings) => *settings,
         Settled::BrokenFile(_) => ctx.config.for_repo(&thread.project),
     };
-    let plans = matches!(question, Question::Decompose | Question::Sequence);
+    let plans = sight == Sight::Plan;
     let (tree, tools) =
         if plans { (tree(ctx, thread).await, tools(ctx, &settings).await) } else { (vec![], vec![]) };
     let commands = settings.tools.commands.values().filter(|command| command.enabled);
     let commands = if plans { commands.map(|command| command.argv.clone()).collect() } else { vec![] };
-    let documents = match question {
-        // Whoever works on one action reads the files that it needs.
-        Question::Work | Question::Reflect => vec![],
-        Question::Understand | Question::Decompose | Question::Sequence => documents(forge, thread).await?,
-    };
+    // Whoever works on one action reads the files that it needs.
+    let documents = if sight == Sight::Work { vec![] } else { documents(forge, thread).await? };
     Ok(Context {
         tree,
         tools,
@@ -251,6 +421,31 @@ async fn gather(
         fence: run.id.0.replace('-', ""),
         requester: Some(run.requester.id),
     })
+}
+
+/// How much of the thread and its repository a question is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// What steers the work, and nothing else.
+    Work,
+    Thread,
+    /// The files and the tools as well.
+    Plan,
+}
+
+impl Sight {
+    fn of(question: Question) -> Self {
+        match question {
+            Question::Work
+            | Question::Reflect
+            | Question::MapAnswers
+            | Question::Decide
+            | Question::Evaluate
+            | Question::OtherWay => Self::Work,
+            Question::Understand | Question::Discover | Question::Summarise => Self::Thread,
+            Question::Decompose | Question::Sequence | Question::Design | Question::Revise => Self::Plan,
+        }
+    }
 }
 
 /// What everybody wrote, with what each may do now.

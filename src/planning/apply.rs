@@ -117,10 +117,16 @@ fn time_is_up(run: &mut Run, key: &Key) {
 /// What is unclear in a step that is left out needs no answer any more.
 fn skipped(run: &mut Run, step: &StepId, by: &Account) {
     run.skipped.insert(step.clone(), by.clone());
+    let at_limit = run.replans.limit.as_ref().and_then(|hit| hit.failed.clone());
     let of_step = |action: &ActionId| {
         run.plan().is_some_and(|plan| plan.actions().any(|a| a.id == *action && a.task_id == *step))
     };
-    if let Some(action) = run.unclear.clone().filter(of_step) {
+    let settles_limit = at_limit.is_some_and(|failed| of_step(&failed));
+    let unclear = run.unclear.clone().filter(of_step);
+    if settles_limit {
+        run.replans.limit = None;
+    }
+    if let Some(action) = unclear {
         run.work.remove(&action);
         run.unclear = None;
     }

@@ -10,6 +10,7 @@
 //! Three properties hold (see `tests/it/core.rs`): any prefix of any journal folds; folding the same entries gives the
 //! same record; a run that has ended has no effects.
 
+mod answers;
 mod apply;
 mod budget;
 mod commands;
@@ -28,8 +29,10 @@ mod replans;
 mod revise;
 mod run;
 mod talk;
+mod told;
 mod work;
 
+pub use answers::TicksSeen;
 pub use budget::{Limits, Reached, Resource, Spent};
 pub use converse::Interactive;
 pub use effect::{Effect, InFlight, Key, Policy, Question, keeps, next_effects};
@@ -38,7 +41,7 @@ pub use fact::Fact;
 pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
 pub use notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
-pub use record::{Owed, Record};
+pub use record::{Asked, Owed, Record};
 pub use replans::{
     Fresh, Limit, LimitHit, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult, ReplanState, Replans,
     Settled, Verdict, judge, level_of,
@@ -48,4 +51,5 @@ pub use run::{
     Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
 };
 pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
+pub use told::told;
 pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work};
