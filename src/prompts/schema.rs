@@ -6,17 +6,88 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::Ask;
+use super::extract::DECISION;
 use super::wire::{DecompositionAnswer, GoalAnswer, ReflectionAnswer, SequenceAnswer, TurnAnswer};
+use super::wire_replan::{AlternativeAnswer, ReplanAnswer, RevisionAnswer};
+use super::wire_talk::{DecisionsAnswer, MappingAnswer, QuestionsAnswer, SummaryAnswer};
+use super::{Ask, Decide, Told};
 
 pub(super) fn schema(ask: &Ask) -> Value {
     match ask {
-        Ask::GoalUnderstanding { .. } => strict::<GoalAnswer>(),
-        Ask::TaskDecomposition { .. } => strict::<DecompositionAnswer>(),
-        Ask::ActionSequence { .. } => strict::<SequenceAnswer>(),
+        Ask::GoalUnderstanding { told, .. } => along(strict::<GoalAnswer>(), told, &AFTER_GOAL),
+        Ask::DiscoveryQuestions { .. } => strict::<QuestionsAnswer>(),
+        Ask::AnswerMapping { .. } => strict::<MappingAnswer>(),
+        Ask::DesignDecisions { .. } => strict::<DecisionsAnswer>(),
+        Ask::DesignSummary { .. } | Ask::ConversationSummary { .. } => strict::<SummaryAnswer>(),
+        Ask::TaskDecomposition { told, .. } => along(strict::<DecompositionAnswer>(), told, &AFTER_STEPS),
+        Ask::ActionSequence { told, .. } => along(strict::<SequenceAnswer>(), told, &AFTER_ACTIONS),
+        Ask::PlanRevision { .. } => strict::<RevisionAnswer>(),
         Ask::WorkerTurn { .. } => strict::<TurnAnswer>(),
-        Ask::Reflection { .. } => strict::<ReflectionAnswer>(),
+        Ask::Reflection { told, .. } => along(strict::<ReflectionAnswer>(), told, &AFTER_REFLECTION),
+        Ask::ReplanDecision { .. } => {
+            decision(&[&DECIDED[..], &AFTER_GOAL, &AFTER_STEPS, &AFTER_ACTIONS, &AFTER_ACTION].concat())
+        }
+        Ask::FinalEvaluation { .. } => decision(&FINAL),
+        Ask::AlternativeApproach { .. } => strict::<AlternativeAnswer>(),
     }
+}
+
+/// What every decision says.
+const DECIDED: [&str; 10] = [
+    "replan_needed",
+    "confidence",
+    "reasoning",
+    "replan_type",
+    "target_phase",
+    "replan_level",
+    "issues_found",
+    "recommended_actions",
+    "clarification_needed",
+    "clarification_questions",
+];
+// What the phases add. Along with an answer only the phase's own are asked for: every field is paid for each time.
+const AFTER_GOAL: [&str; 1] = ["assumptions_to_make"];
+const AFTER_STEPS: [&str; 3] = ["missing_steps", "recommended_granularity", "scope_adjustment"];
+const AFTER_ACTIONS: [&str; 4] =
+    ["unavailable_tools", "alternative_tools", "dependency_issues", "plan_adjustments"];
+const AFTER_ACTION: [&str; 3] = ["error_classification", "recovery_strategy", "affected_actions"];
+const AFTER_REFLECTION: [&str; 3] = ["issues_identified", "additional_actions", "revision_scope"];
+const FINAL: [&str; 9] = [
+    "replan_needed",
+    "replan_type",
+    "confidence",
+    "reasoning",
+    "evaluation_result",
+    "achievement_rate",
+    "issues_identified",
+    "additional_actions",
+    "revision_scope",
+];
+
+fn along(mut answer: Value, told: &Told, own: &[&'static str]) -> Value {
+    match told.decide {
+        Decide::No => {}
+        Decide::Along => {
+            answer["properties"][DECISION] = decision(&[&DECIDED[..], own].concat());
+            require_all(&mut answer);
+        }
+    }
+    answer
+}
+
+fn decision(fields: &[&str]) -> Value {
+    let mut schema = strict::<ReplanAnswer>();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.retain(|name, _| fields.contains(&name.as_str()));
+    }
+    require_all(&mut schema);
+    schema
+}
+
+fn require_all(schema: &mut Value) {
+    let names: Vec<String> =
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    schema["required"] = json!(names);
 }
 
 fn strict<T: JsonSchema>() -> Value {
@@ -93,7 +164,14 @@ mod tests {
         let subtask = &strict::<DecompositionAnswer>()["properties"]["subtasks"]["items"];
         assert_eq!(
             names(subtask),
-            json!(["dependencies", "description", "estimated_complexity", "id", "required_tools"])
+            json!([
+                "dependencies",
+                "description",
+                "estimated_complexity",
+                "id",
+                "required_tools",
+                "rests_on"
+            ])
         );
         assert_eq!(subtask["properties"]["estimated_complexity"]["enum"], json!(["low", "medium", "high"]));
         let action = &strict::<SequenceAnswer>()["properties"]["actions"]["items"];
