@@ -89,8 +89,7 @@ pub(super) async fn remote(ctx: &Ctx, project: &Project) -> Result<Remote, Troub
 
 /// The run's checkout as last committed.
 pub(super) async fn bench(ctx: &Ctx, project: &Project, run: &Run, bot: &Account) -> Result<Bench, Trouble> {
-    let plan = run.plan().and_then(|plan| Some((plan.place.as_ref()?, plan.ground.as_ref()?)));
-    let Some((place, ground)) = plan else {
+    let Some((place, ground)) = run.foundation() else {
         return Err(Trouble::lasting("the plan has no place to work in"));
     };
     let start: Commit =

@@ -283,7 +283,9 @@ impl Asked {
             Answer::Steps { reasoning, steps, replan } => {
                 Fact::Decomposed { key, reasoning, steps, usage, replan }
             }
-            Answer::Actions { actions, replan } => Fact::Sequenced { key, actions, usage, replan },
+            Answer::Actions { actions, replan } => {
+                Fact::Sequenced { key, actions: numbered(record, actions), usage, replan }
+            }
             Answer::Reflection { reflection, replan } => {
                 Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage), replan }
             }
@@ -297,6 +299,7 @@ impl Asked {
             Answer::Decisions(decisions) => Fact::Talk(TalkFact::DecisionsFound { key, decisions, usage }),
             Answer::Summary(summary) => Fact::Talk(TalkFact::DesignSummarised { key, summary, usage }),
             Answer::Revision { steps, actions } => {
+                let actions = numbered(record, actions);
                 Fact::Replan(ReplanFact::RevisionMade { key, steps, actions, usage })
             }
             Answer::Replan(said) if question == Question::Evaluate => {
@@ -308,6 +311,10 @@ impl Asked {
             }
         }
     }
+}
+
+fn numbered(record: &Record, actions: Vec<Action>) -> Vec<Action> {
+    record.live_run().map_or_else(|| actions.clone(), |run| run.numbered(&actions))
 }
 
 fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &Record) -> TalkFact {

@@ -174,9 +174,8 @@ fn planned(run: &mut Run, at: Millis, fact: &Fact) {
     } else if let Fact::Sequenced { key, actions, usage, replan } = fact {
         spend(run, usage);
         if takes(run, at, key) {
-            let actions = run.numbered(actions);
             if let Some(plan) = run.revisions.last_mut() {
-                plan.sequence = Some(Sequence { actions, at });
+                plan.sequence = Some(Sequence { actions: actions.clone(), at });
             }
             run.consider(ReplanPhase::ActionSequence, replan.clone());
         }

@@ -112,7 +112,7 @@ pub fn set_action_specs(
     ground: Ground,
     place: Place,
 ) -> Option<(ValidationReport, Fact)> {
-    let actions: Vec<Action> = run.plan()?.actions().cloned().collect();
+    let actions: Vec<Action> = run.plan()?.open_actions().cloned().collect();
     let (mut specs, issues) = examine(&actions, findings);
     for spec in &mut specs {
         if let Some(action) = actions.iter().find(|action| action.id == spec.id) {

@@ -231,16 +231,16 @@ impl Run {
         let Some(plan) = self.plan() else { return };
         let sealed = self.sealed_steps(plan).into_iter().cloned();
         let steps: Vec<Step> = sealed.chain(steps.iter().cloned()).collect();
-        let actions = self.numbered(actions);
         if let Some(plan) = self.revisions.last_mut() {
             plan.steps = steps;
-            plan.sequence = Some(Sequence { actions, at });
+            plan.sequence = Some(Sequence { actions: actions.to_vec(), at });
         }
         self.look_for_undecided();
     }
 
-    /// Numbers are never used twice in a run, and what stays exactly as it was keeps its own, with its approval.
-    pub(super) fn numbered(&self, actions: &[Action]) -> Vec<Action> {
+    /// New actions under the numbers that they have in this run: none is used twice, and what stays exactly as it was keeps its own, with its approval.
+    #[must_use]
+    pub fn numbered(&self, actions: &[Action]) -> Vec<Action> {
         let Some((plan, before)) = self.revisions.split_last() else { return actions.to_vec() };
         let used =
             before.iter().flat_map(Revision::actions).filter_map(|a| number_of(&a.id).parse::<u32>().ok());

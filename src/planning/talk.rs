@@ -335,6 +335,16 @@ fn plain(text: &str) -> String {
 }
 
 impl Run {
+    /// Whether something is asked of which nobody knows yet that it is on the thread.
+    #[must_use]
+    pub fn awaits_post(&self) -> bool {
+        let round = self.talk.open_round().is_some_and(|round| round.comment.is_none());
+        let design = self.talk.design.as_ref().filter(|design| design.approved.is_none());
+        let decisions = design.is_some_and(|d| !d.decisions.is_empty() && d.comment.is_none());
+        let review = design.is_some_and(|d| d.summary.is_some() && d.review.is_none());
+        round || decisions || review
+    }
+
     pub(super) fn talks(&mut self, at: Millis, fact: &TalkFact) {
         match fact {
             TalkFact::QuestionsAsked { round, purpose, why, questions, wait_ms, assumes } => {
@@ -356,8 +366,11 @@ impl Run {
                 });
             }
             TalkFact::QuestionsPosted { round, comment } => self.talk.with_round(*round, |round| {
-                round.comment = Some(*comment);
-                round.deadline = round.wait_ms.map(|wait| at.plus(wait));
+                // Posted anew because somebody deleted it: the time goes on.
+                let first = round.comment.replace(*comment).is_none();
+                if first {
+                    round.deadline = round.wait_ms.map(|wait| at.plus(wait));
+                }
             }),
             TalkFact::WordsHeard { by, permission, comment } => {
                 self.sources.push(*comment);
