@@ -38,3 +38,6 @@ pub use prompt::{Prompt, prompt, repair_prompt};
 pub use read::{Unreadable, read_answer};
 pub use usage::Usage;
 pub use visible::{Visible, visible_text};
+
+#[cfg(test)]
+mod samples;

@@ -161,3 +161,183 @@ pub(super) fn mapping(answer: MappingAnswer, questions: &[Question]) -> Result<A
     mapped.truncate(MAX_MAPPED);
     Ok(Answer::Mapping(mapped))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::prompts::samples::every_ask;
+    use crate::prompts::{Decide, read_answer};
+
+    fn read(name: &str, answer: &Value) -> Result<Answer, String> {
+        let asks = every_ask(Decide::No);
+        let ask = asks.iter().find(|ask| ask.schema_name() == name).expect(name);
+        read_answer(ask, &answer.to_string()).map_err(|problem| problem.to_string())
+    }
+
+    fn asked(given: &Value) -> Vec<Question> {
+        match read("discovery_questions", &json!({"questions": given})) {
+            Ok(Answer::Questions(questions)) => questions,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn questions_are_read() {
+        let full = json!([{
+            "id": "q-7", "type": " Technical ", "question": " Which\n database? ", "context": "It is slow.",
+            "options": ["SQLite", " sqlite ", "Postgres\nor so", "", 3, null], "assumption": "SQLite", "more": 1,
+        }]);
+        assert_eq!(
+            asked(&full),
+            [Question {
+                id: QuestionId("q-1".to_owned()),
+                kind: QuestionKind::Technical,
+                question: "Which database?".to_owned(),
+                context: Some("It is slow.".to_owned()),
+                options: vec!["SQLite".to_owned(), "Postgres or so".to_owned(), "3".to_owned()],
+                assumption: Some("SQLite".to_owned()),
+            }]
+        );
+        let plain = Question {
+            id: QuestionId("q-1".to_owned()),
+            kind: QuestionKind::Clarification,
+            question: "Why?".to_owned(),
+            context: None,
+            options: vec![],
+            assumption: None,
+        };
+        for short in [json!(["Why?"]), json!("Why?"), json!([{"question": "Why?", "type": "philosophy"}])] {
+            assert_eq!(asked(&short), [plain.clone()], "{short}");
+        }
+        assert_eq!(asked(&json!([])), []);
+        assert_eq!(asked(&Value::Null), []);
+    }
+
+    #[test]
+    fn questions_are_cut_not_refused() {
+        let texts = |questions: &[Question]| -> Vec<(String, String)> {
+            questions.iter().map(|q| (q.id.0.clone(), q.question.clone())).collect()
+        };
+        for many in [200, 5_000] {
+            let many: Vec<String> = (0..many).map(|n| format!("question {n}?")).collect();
+            let kept = asked(&json!(many));
+            assert_eq!(kept.len(), MAX_QUESTIONS);
+            assert_eq!(texts(&kept)[9], ("q-10".to_owned(), "question 9?".to_owned()));
+        }
+        let twice = asked(&json!(["Why now?", " WHY  NOW ?", {"question": "why\nnow?"}, 5, [], {}, "How?"]));
+        assert_eq!(
+            texts(&twice),
+            [("q-1".to_owned(), "Why now?".to_owned()), ("q-2".to_owned(), "How?".to_owned())]
+        );
+        let options: Vec<String> = (0..40).map(|n| format!("option {n} {}", "x".repeat(1_000))).collect();
+        let long = &asked(&json!([{"question": "y".repeat(2_000), "options": options}]))[0];
+        assert_eq!((long.question.chars().count(), long.options.len()), (LINE, MAX_OPTIONS));
+        assert!(long.options.iter().all(|option| option.chars().count() == SHORT_LINE));
+    }
+
+    #[test]
+    fn decisions_are_read() {
+        let point = |options: Value| json!({"id": "x", "topic": " Store\n", "options": options});
+        let given = json!({"decisions": [
+            point(json!([
+                {"id": "z", "name": "SQLite", "description": "a file", "recommendation": "true",
+                 "tradeoffs": {"pros": ["simple"], "cons": "one machine"}},
+                {"name": "Postgres", "recommendation": true, "tradeoffs": null},
+                "sqlite", {"description": "no name"}, "None",
+            ])),
+            point(json!(["alone"])),
+            {"topic": "", "options": ["a", "b"]},
+            "Just a topic",
+            point(json!(["a", "b", "c", "d", "e", "f", "g"])),
+        ]});
+        let Ok(Answer::Decisions(decisions)) = read("design_decisions", &given) else { panic!("not read") };
+        let option = |id: &str, name: &str| DesignOption {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            description: String::new(),
+            tradeoffs: Tradeoffs::default(),
+            recommendation: false,
+        };
+        let first = DesignOption {
+            description: "a file".to_owned(),
+            tradeoffs: Tradeoffs { pros: vec!["simple".to_owned()], cons: vec!["one machine".to_owned()] },
+            recommendation: true,
+            ..option("opt-a", "SQLite")
+        };
+        assert_eq!(
+            decisions[0],
+            DecisionPoint {
+                id: "d-1".to_owned(),
+                topic: "Store".to_owned(),
+                options: vec![first, option("opt-b", "Postgres"), option("opt-c", "None")],
+            }
+        );
+        let ids: Vec<&str> = decisions.iter().map(|point| point.id.as_str()).collect();
+        assert_eq!(ids, ["d-1", "d-2"]);
+        let ids: Vec<&str> = decisions[1].options.iter().map(|option| option.id.as_str()).collect();
+        assert_eq!(ids, ["opt-a", "opt-b", "opt-c", "opt-d", "opt-e", "opt-f"]);
+
+        let many = json!({"decisions": vec![point(json!(["a", "b"])); 400]});
+        let Ok(Answer::Decisions(decisions)) = read("design_decisions", &many) else { panic!("not read") };
+        assert_eq!(decisions.len(), MAX_DECISIONS);
+        assert_eq!(read("design_decisions", &json!({"decisions": []})), Ok(Answer::Decisions(vec![])));
+    }
+
+    #[test]
+    fn answers_are_mapped_to_open_questions() {
+        let given = json!({"answers": [
+            {"question_id": " Q-2 ", "answer": "the second\nline"},
+            {"question_id": "q-9", "answer": "nobody asked"},
+            {"question_id": "q-1", "answer": " "},
+            {"question_id": "q-2", "answer": "and more"},
+            "no question", 7,
+            {"question_id": "q-3", "answer": 42},
+        ]});
+        let mapped = [("q-2", "the second\nline\nand more"), ("q-3", "42")];
+        let mapped = mapped.map(|(id, answer)| (QuestionId(id.to_owned()), answer.to_owned()));
+        assert_eq!(read("answer_mapping", &given), Ok(Answer::Mapping(mapped.to_vec())));
+        assert_eq!(read("answer_mapping", &json!({"answers": null})), Ok(Answer::Mapping(vec![])));
+        let long = json!({"answers": vec![json!({"question_id": "q-1", "answer": "x".repeat(3_000)}); 200]});
+        let Ok(Answer::Mapping(mapped)) = read("answer_mapping", &long) else { panic!("not read") };
+        assert_eq!((mapped.len(), mapped[0].1.chars().count()), (1, 4_000));
+    }
+
+    #[test]
+    fn what_was_not_answered_is_complained_about() {
+        for (name, answer, complaint) in [
+            (
+                "discovery_questions",
+                json!({"question": "Why?"}),
+                "`questions` is missing: give an empty list if there is nothing to ask",
+            ),
+            (
+                "discovery_questions",
+                json!({"questions": [{"text": "Why?"}]}),
+                "no item of `questions` has a `question`",
+            ),
+            (
+                "design_decisions",
+                json!({}),
+                "`decisions` is missing: give an empty list if there is nothing to decide",
+            ),
+            (
+                "design_decisions",
+                json!({"decisions": [{"topic": "x", "options": ["only"]}]}),
+                "no item of `decisions` has a `topic` and at least two `options` with a `name`",
+            ),
+            (
+                "answer_mapping",
+                json!({"q-1": "yes"}),
+                "`answers` is missing: give an empty list if the words answer no question",
+            ),
+            ("design_summary", json!({"summary": " \u{200b}"}), "`summary` is missing or empty"),
+            ("conversation_summary", json!({"text": "x"}), "`summary` is missing or empty"),
+        ] {
+            assert_eq!(read(name, &answer), Err(complaint.to_owned()), "{answer}");
+        }
+        let summed = Ok(Answer::Summary("One\ntable.".to_owned()));
+        assert_eq!(read("design_summary", &json!({"summary": " One\ntable. "})), summed);
+    }
+}

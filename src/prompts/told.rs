@@ -18,6 +18,8 @@ const BLOCK: usize = 12_000;
 const ANSWER: usize = 1_500;
 const REQUEST: usize = 6_000;
 const ENHANCED: usize = 40_000;
+const MAX_BLOCKS: usize = 150;
+const SHORT_BLOCK: usize = 400;
 
 /// What earlier runs on this thread came to. It never changes during a run.
 pub(super) fn earlier(context: &Context, told: &Told) -> String {
@@ -147,11 +149,27 @@ pub(super) fn open_questions(context: &Context, questions: &[Question], words: &
 }
 
 pub(super) fn messages(context: &Context, messages: &[String]) -> String {
-    newest(messages).iter().map(|message| data(context, "a message", message, 2_000)).collect()
+    blocks(context, "a message", messages)
 }
 
 pub(super) fn done(context: &Context, done: &[String]) -> String {
-    newest(done).iter().map(|line| data(context, "an action and what it came to", line, 2_000)).collect()
+    blocks(context, "an action and what it came to", done)
+}
+
+/// A block for each, the shorter the more there are.
+fn blocks(context: &Context, what: &str, texts: &[String]) -> String {
+    let shown = &texts[texts.len().saturating_sub(MAX_BLOCKS)..];
+    let most = (MAX_BLOCKS * SHORT_BLOCK / shown.len().max(1)).clamp(SHORT_BLOCK, 2_000);
+    let left_out = texts.len() - shown.len();
+    let blocks: String = shown.iter().map(|text| data(context, what, text, most)).collect();
+    note(left_out) + &blocks
+}
+
+fn note(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        _ => format!("({left_out} older ones were left out.)\n"),
+    }
 }
 
 /// Lines that people or tools may have had a hand in. The newest that fit, oldest of them first.
@@ -171,12 +189,7 @@ fn fenced(context: &Context, what: &str, lines: &[String]) -> String {
         fitting.push(line);
     }
     fitting.reverse();
-    let left_out = lines.len() - fitting.len();
-    let note = match left_out {
-        0 => String::new(),
-        _ => format!("({left_out} older lines were left out.)\n"),
-    };
-    note + &data(context, what, &fitting.join("\n"), BLOCK)
+    note(lines.len() - fitting.len()) + &data(context, what, &fitting.join("\n"), BLOCK)
 }
 
 /// Lines of our own model, quoted. The newest that fit.
