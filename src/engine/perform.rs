@@ -349,6 +349,11 @@ impl Unanswered {
             (Question::Evaluate, AskProblem::Lasting) => {
                 Fact::Replan(ReplanFact::Evaluated { key, said, usage })
             }
+            // Without a summary there is nothing to review: back to the design.
+            (Question::Summarise, AskProblem::Lasting) if usage.is_some() => {
+                let (summary, usage) = (String::new(), usage.unwrap_or_default());
+                Fact::Talk(TalkFact::DesignSummarised { key, summary, usage })
+            }
             (Question::OtherWay, AskProblem::Lasting) => {
                 let alternative = Alternative { way: OtherWay::Nothing, reasoning: reason };
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage })

@@ -161,6 +161,8 @@ impl Run {
             self.settle(id, ReplanState::Done { at });
             return;
         }
+        // Nobody has to answer what was asked for the plan before.
+        self.talk.rounds.iter_mut().for_each(|round| round.closed = true);
         let origin = Origin { replan: id, level, reason, at };
         self.reflections =
             Reflections { all: std::mem::take(&mut self.reflections.all), ..Reflections::default() };

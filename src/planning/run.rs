@@ -335,6 +335,9 @@ impl Run {
         if let Some(action) = &self.unclear {
             return Some(Hold::Unclear(action));
         }
+        if self.hears_people() {
+            return None;
+        }
         if let Some(hold) = self.waits_for_people() {
             return Some(hold);
         }
@@ -342,6 +345,13 @@ impl Run {
             return Some(Hold::Approval(request));
         }
         self.budget.reached(&self.spent).filter(|_| !self.executed && self.broken.is_none()).map(Hold::Budget)
+    }
+
+    /// Whether somebody has said something that may change the plan; it comes before waiting for anything else.
+    fn hears_people(&self) -> bool {
+        let planned = self.plan().is_some_and(|plan| !plan.steps.is_empty());
+        let asked = self.replans.fresh.as_ref().is_some_and(|fresh| fresh.by.is_some());
+        asked || (planned && !self.talk.contradicted.is_empty())
     }
 
     fn waits_for_people(&self) -> Option<Hold<'_>> {

@@ -163,6 +163,9 @@ pub struct Assumption {
     pub text: String,
 }
 
+/// How often the design is begun anew because it came without a summary.
+const LOST_SUMMARIES: u32 = 3;
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Talk {
     pub rounds: Vec<Round>,
@@ -184,6 +187,8 @@ pub struct Talk {
     pub design: Option<Design>,
     /// Why the design was turned down, each time.
     pub rejections: Vec<String>,
+    /// How often there was nothing to review.
+    pub lost_summaries: u32,
     /// The goal is worked out again in the light of the answers.
     pub rethink: bool,
 }
@@ -446,6 +451,10 @@ impl Run {
             // Without a summary there is nothing to review: back to the design.
             if summary.trim().is_empty() {
                 self.talk.design = None;
+                self.talk.lost_summaries += 1;
+                if self.talk.lost_summaries >= LOST_SUMMARIES {
+                    self.broken = Some("The design could not be summed up for review.".to_owned());
+                }
             } else {
                 self.design(|design| design.summary = Some(summary.clone()));
             }

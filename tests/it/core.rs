@@ -5,12 +5,13 @@ use planwright::domain::{
     Account, Comment, CommentId, Event, EventKind, Millis, Permission, Thread, ThreadRef,
 };
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step, StepId,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    StepId,
 };
 use planwright::planning::{
     AskProblem, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place, Policy,
-    Question, Record, ReplanFact, Rules, RunId, StopReason, Trigger, interpret, keeps, needs_permission, needs_thread,
-    next_effects, plan_tool,
+    Question, Record, ReplanFact, Rules, RunId, StopReason, Trigger, interpret, keeps, needs_permission,
+    needs_thread, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;

@@ -3,13 +3,14 @@
 use planwright::actions::{Finding, Found, Ground};
 use planwright::domain::{Account, CommentId, Millis, Permission};
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Alternative, Complexity, Decided, DecisionPoint, Goal, Level, OtherWay,
-    Question as Asked, QuestionId, QuestionKind, ReplanDecision, ReplanPhase, ReplanType, Step, StepId,
+    Action, ActionId, ActionKind, ActionSpec, Alternative, Complexity, Decided, DecisionPoint, Goal, Level,
+    OtherWay, Question as Asked, QuestionId, QuestionKind, ReplanDecision, ReplanPhase, ReplanType, Step,
+    StepId,
 };
 use planwright::planning::{
-    Effect, Entry, Evidence, Fact, Fresh, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place, Policy, Question,
-    Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Run, RunId, TalkFact, Trigger, Verdict, judge, level_of,
-    next_effects, plan_tool,
+    Effect, Entry, Evidence, Fact, Fresh, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place, Policy,
+    Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Run, RunId, TalkFact, Trigger, Verdict,
+    judge, level_of, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -70,7 +71,7 @@ fn any_decision() -> impl Strategy<Value = Decided> {
         Just(ReplanType::None),
     ];
     let level = prop_oneof![3 => Just(None), 2 => (1_u64..=5).prop_map(Level::of_number)];
-    let decision = (any::<bool>(), 0.0..=1.0, types, level, any::<bool>(), 0_u8..4).prop_map(
+    let decision = (any::<bool>(), (0_u8..=100).prop_map(|n| f64::from(n) / 100.0), types, level, any::<bool>(), 0_u8..4).prop_map(
         |(needed, confidence, replan_type, replan_level, asks, n)| {
             let question = Asked {
                 id: QuestionId(String::new()),
@@ -172,7 +173,14 @@ impl<'a> Play<'a> {
                 let outcome =
                     if fails { Outcome::Failed { why: "no".to_owned() } } else { Outcome::Succeeded };
                 let (evidence, text) = (Evidence::default(), String::new());
-                self.note(Fact::ActionEnded { key, action, outcome, evidence, expected: text.clone(), actual: text });
+                self.note(Fact::ActionEnded {
+                    key,
+                    action,
+                    outcome,
+                    evidence,
+                    expected: text.clone(),
+                    actual: text,
+                });
             }
             Effect::Use { .. } | Effect::Deliver { .. } => unreachable!("only reading is planned"),
         }
@@ -360,7 +368,13 @@ fn every_limit_has_its_number() {
         }
     };
     check(P::GoalUnderstanding, ReplanType::GoalRevision, Level::Goal, 2, Limit::GoalRevisions);
-    check(P::TaskDecomposition, ReplanType::TaskRedecomposition, Level::Decomposition, 3, Limit::Redecompositions);
+    check(
+        P::TaskDecomposition,
+        ReplanType::TaskRedecomposition,
+        Level::Decomposition,
+        3,
+        Limit::Redecompositions,
+    );
     check(P::ActionSequence, ReplanType::ActionRegeneration, Level::Actions, 3, Limit::Regenerations);
     check(P::Execution, ReplanType::PartialReplan, Level::Partial, 2, Limit::PartialReplans);
     check(P::Reflection, ReplanType::PlanRevision, Level::Partial, 2, Limit::PlanRevisions);
@@ -369,14 +383,19 @@ fn every_limit_has_its_number() {
         .into_iter()
         .flat_map(|level| done(P::Execution, level, 2))
         .collect();
-    let verdict = judge(&run, &fresh(sure(0.9, ReplanType::TaskRedecomposition), P::TaskDecomposition), &ReplanPolicy::default());
+    let verdict = judge(
+        &run,
+        &fresh(sure(0.9, ReplanType::TaskRedecomposition), P::TaskDecomposition),
+        &ReplanPolicy::default(),
+    );
     assert_eq!(verdict, Verdict::Limit { level: Some(Level::Decomposition), limit: Limit::Total });
 }
 
 #[test]
 fn a_level_is_never_below_what_its_phase_can_redo() {
     let level = |replan_type, replan_level, target_phase, phase, failed| {
-        let decision = ReplanDecision { replan_type, replan_level, target_phase, ..ReplanDecision::default() };
+        let decision =
+            ReplanDecision { replan_type, replan_level, target_phase, ..ReplanDecision::default() };
         level_of(&decision, phase, failed)
     };
     use ReplanPhase as P;

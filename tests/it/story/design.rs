@@ -49,18 +49,20 @@ async fn a_design_is_worked_out_with_people_and_shapes_the_plan() {
         bot.assigned(MARIA).await;
         assert!(starting(&scene, "## ❓").1.contains("What comes first?"), "{kind}");
         bot.told(MARIA, "1. a\n2. safety").await;
-        let (id, body) = starting(&scene, "## 🧩");
+        let (id, body) = starting(&scene, "## 🧭 Design Decisions");
         assert!(body.contains("Middleware") && body.contains("| simple"), "{kind}: {body}");
         bot.told(MARIA, "@planwright choose d-1 opt-b because we log there").await;
         assert_eq!(scene.entries("design_summarised").len(), 0, "{kind}: one decision is open");
         let ticked = tick_in(&body, "How to store", "opt-b");
-        bot.hears(&scene.act(|world, thread, now| world.edit_comment((thread, id), MARIA, &ticked, now))).await;
-        let review = starting(&scene, "## 🧭").1;
+        bot.hears(&scene.act(|world, thread, now| world.edit_comment((thread, id), MARIA, &ticked, now)))
+            .await;
+        let review = starting(&scene, "## 🧭 Design Summary").1;
         assert!(review.contains("A check in the middleware"), "{kind}: {review}");
         assert_eq!(scene.entries("decomposed").len(), 0, "{kind}: the design is not accepted yet");
         bot.told(MARIA, "@planwright approve").await;
 
-        let asked = scene.model.requests().into_iter().find(|a| a.schema_name == "task_decomposition").unwrap();
+        let asked =
+            scene.model.requests().into_iter().find(|a| a.schema_name == "task_decomposition").unwrap();
         for part in [
             "Original Instruction:",
             "- Which logins?\n  Answer: web",
@@ -98,7 +100,7 @@ async fn a_design_that_is_turned_down_three_times_ends_the_run() {
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     for turn in 0..3 {
-        assert!(starting(&scene, "## 🧭").1.contains(&format!("Design {turn}.")));
+        assert!(starting(&scene, "## 🧭 Design Summary").1.contains(&format!("Design {turn}.")));
         bot.told(TOM, "/reject I may not").await;
         bot.told(MARIA, &format!("/reject not like this {turn}")).await;
     }
@@ -121,7 +123,7 @@ async fn a_missing_summary_goes_back_to_the_design() {
     scene.model.say("design_summary", json!({"summary": "Now there is one."}));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
-    assert!(starting(&scene, "## 🧭").1.contains("Now there is one."));
+    assert!(starting(&scene, "## 🧭 Design Summary").1.contains("Now there is one."));
     bot.stops().await;
 }
 
@@ -135,7 +137,7 @@ async fn choices_that_were_never_put_up_and_two_ticks_choose_nothing() {
     bot.told(MARIA, "/choose d-1 opt-z because").await;
     assert!(scene.comments().last().unwrap().contains("opt-a"), "{:?}", scene.comments().last());
     bot.told(TOM, "/choose d-1 opt-a because I say so").await;
-    let (id, body) = starting(&scene, "## 🧩");
+    let (id, body) = starting(&scene, "## 🧭 Design Decisions");
     let both = tick_in(&tick_in(&body, "Where to check", "opt-a"), "Where to check", "opt-b");
     bot.hears(&scene.act(|world, thread, now| world.edit_comment((thread, id), MARIA, &both, now))).await;
     assert_eq!(scene.entries("chosen").len(), 0, "{:?}", scene.facts());

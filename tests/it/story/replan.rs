@@ -72,7 +72,10 @@ async fn a_failed_action_is_tried_again_and_that_is_no_news() {
     let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
     failing(&scene);
     difficulty(&scene);
-    reflects(&scene, json!({"replan_needed": true, "replan_type": "retry", "replan_level": 1, "error_classification": "transient"}));
+    reflects(
+        &scene,
+        json!({"replan_needed": true, "replan_type": "retry", "replan_level": 1, "error_classification": "transient"}),
+    );
     writes(&scene, "notes/2.md");
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
@@ -91,15 +94,21 @@ async fn the_rest_is_planned_anew_what_is_done_is_sealed_and_only_the_difference
         let scene = Scene::on(kind).await;
         failing(&scene);
         difficulty(&scene);
-        reflects(&scene, json!({
-            "replan_needed": true, "confidence": 0.85, "replan_type": "partial_replan", "replan_level": 2,
-            "reasoning": "Another library is needed.", "issues_found": ["the library is gone"],
-            "recommended_actions": ["use the other one"], "recovery_strategy": "take another library",
-        }));
-        scene.model.say("plan_revision", revision(
-            &[("task_2b", "Use the other library"), ("task_3", "Run the tests")],
-            vec![file("task_2b", "other"), file("task_3", "3")],
-        ));
+        reflects(
+            &scene,
+            json!({
+                "replan_needed": true, "confidence": 0.85, "replan_type": "partial_replan", "replan_level": 2,
+                "reasoning": "Another library is needed.", "issues_found": ["the library is gone"],
+                "recommended_actions": ["use the other one"], "recovery_strategy": "take another library",
+            }),
+        );
+        scene.model.say(
+            "plan_revision",
+            revision(
+                &[("task_2b", "Use the other library"), ("task_3", "Run the tests")],
+                vec![file("task_2b", "other"), file("task_3", "3")],
+            ),
+        );
         let bot = scene.start().await;
         bot.assigned(MARIA).await;
         bot.told(MARIA, "@planwright approve").await;
@@ -137,15 +146,21 @@ async fn an_unsure_model_asks_a_person_who_says_yes_or_no() {
         let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
         failing(&scene);
         difficulty(&scene);
-        reflects(&scene, json!({
-            "replan_needed": true, "confidence": 0.4, "replan_type": "partial_replan", "replan_level": 2,
-            "reasoning": "Perhaps another library.",
-        }));
+        reflects(
+            &scene,
+            json!({
+                "replan_needed": true, "confidence": 0.4, "replan_type": "partial_replan", "replan_level": 2,
+                "reasoning": "Perhaps another library.",
+            }),
+        );
         if yes {
-            scene.model.say("plan_revision", revision(
-                &[("task_2b", "Use the other library"), ("task_3", "Run the tests")],
-                vec![file("task_2b", "other"), file("task_3", "3")],
-            ));
+            scene.model.say(
+                "plan_revision",
+                revision(
+                    &[("task_2b", "Use the other library"), ("task_3", "Run the tests")],
+                    vec![file("task_2b", "other"), file("task_3", "3")],
+                ),
+            );
         }
         let bot = scene.start().await;
         bot.assigned(MARIA).await;
@@ -172,7 +187,9 @@ async fn a_person_can_ask_for_another_plan_at_any_time() {
     scene.model.say("task_decomposition", json!({"reasoning": "r", "subtasks": [
         {"id": "task_1", "description": "Do it the short way", "dependencies": [], "estimated_complexity": "low",
          "required_tools": [], "rests_on": []}]}));
-    scene.model.say("action_sequence", json!({"execution_order": ["task_1"], "actions": [file("task_1", "short")]}));
+    scene
+        .model
+        .say("action_sequence", json!({"execution_order": ["task_1"], "actions": [file("task_1", "short")]}));
     bot.told(MARIA, "/replan this is too long").await;
     let card = scene.card();
     assert!(card.contains("Revised #1") && card.contains("Do it the short way"), "{card}");
@@ -256,7 +273,10 @@ async fn an_identical_plan_is_no_new_plan() {
     let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
     failing(&scene);
     difficulty(&scene);
-    reflects(&scene, json!({"replan_needed": true, "replan_type": "action_regeneration", "replan_level": 3, "reasoning": "anew"}));
+    reflects(
+        &scene,
+        json!({"replan_needed": true, "replan_type": "action_regeneration", "replan_level": 3, "reasoning": "anew"}),
+    );
     let open = action("task_2", "write", json!({"path": "notes/2.md"}));
     scene.model.say("action_sequence", json!({"execution_order": ["task_2", "task_3"], "actions": [open, file("task_3", "3"), file("task_2", "1")]}));
     scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "-"}));
@@ -274,7 +294,8 @@ async fn a_decision_that_cannot_be_read_changes_nothing_but_after_a_failure_peop
     failing(&scene);
     difficulty(&scene);
     let mut goal = super::talk::clear();
-    goal["replan_decision"] = decision(json!({"replan_needed": true, "confidence": 7, "replan_type": "goal_revision"}));
+    goal["replan_decision"] =
+        decision(json!({"replan_needed": true, "confidence": 7, "replan_type": "goal_revision"}));
     scene.model.say("goal_understanding", goal);
     reflects(&scene, json!({"replan_needed": true, "confidence": "high", "replan_type": "partial_replan"}));
     let bot = scene.start().await;
@@ -291,11 +312,14 @@ async fn a_decision_that_cannot_be_read_changes_nothing_but_after_a_failure_peop
 async fn words_of_people_during_the_work_are_looked_at_before_the_next_action() {
     let settings = "planning: { enabled: true }\ntools: { commands: { build: { argv: [\"true\"] } } }\n";
     let scene = Scene::on(ForgeKind::Github).await.settings(settings);
-    scene.model.say("action_sequence", sequence(vec![
-        file("task_1", "1"),
-        action("task_2", "run", json!({"command": ["true"]})),
-        file("task_3", "3"),
-    ]));
+    scene.model.say(
+        "action_sequence",
+        sequence(vec![
+            file("task_1", "1"),
+            action("task_2", "run", json!({"command": ["true"]})),
+            file("task_3", "3"),
+        ]),
+    );
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     bot.told(MARIA, "/approve 1-2").await;
@@ -306,7 +330,10 @@ async fn words_of_people_during_the_work_are_looked_at_before_the_next_action() 
 #[tokio::test]
 async fn a_final_look_can_add_what_is_missing() {
     let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
-    scene.model.say("action_sequence", sequence(vec![file("task_1", "1"), file("task_2", "2"), file("task_3", "3")]));
+    scene.model.say(
+        "action_sequence",
+        sequence(vec![file("task_1", "1"), file("task_2", "2"), file("task_3", "3")]),
+    );
     scene.model.say("final_evaluation", json!({
         "replan_needed": true, "replan_type": "plan_revision", "confidence": 0.9, "reasoning": "The docs are missing.",
         "evaluation_result": "partial_success", "achievement_rate": 80, "issues_identified": ["no docs"],
@@ -329,7 +356,10 @@ async fn quiet_repositories_get_no_notices() {
     let scene = Scene::on(ForgeKind::Github).await.settings(settings);
     failing(&scene);
     difficulty(&scene);
-    reflects(&scene, json!({"replan_needed": true, "confidence": 0.9, "replan_type": "partial_replan", "replan_level": 2, "reasoning": "Another way."}));
+    reflects(
+        &scene,
+        json!({"replan_needed": true, "confidence": 0.9, "replan_type": "partial_replan", "replan_level": 2, "reasoning": "Another way."}),
+    );
     scene.model.say("plan_revision", revision(&[("task_2b", "Other")], vec![file("task_2b", "other")]));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;

@@ -154,7 +154,8 @@ async fn a_question_can_be_skipped_and_an_unknown_one_cannot() {
     bot.ends().await;
 }
 
-const AT_ONCE: &str = "planning: { enabled: true, replanning: { goal_understanding: { auto_assume_timeout_minutes: 0 } } }\n";
+const AT_ONCE: &str =
+    "planning: { enabled: true, replanning: { goal_understanding: { auto_assume_timeout_minutes: 0 } } }\n";
 
 #[tokio::test]
 async fn silence_becomes_assumptions_that_a_late_answer_can_overturn() {
@@ -324,14 +325,17 @@ async fn a_deleted_question_comment_is_posted_again() {
 
 #[tokio::test]
 async fn in_japanese_headings_stay_and_words_are_the_models() {
-    let scene = Scene::on(ForgeKind::Github).await.settings("planning: { enabled: true }\nlanguage: Japanese\n");
+    let scene =
+        Scene::on(ForgeKind::Github).await.settings("planning: { enabled: true }\nlanguage: Japanese\n");
     let questions = json!([{"type": "scope", "question": "どのログインですか？", "options": ["ウェブ"], "assumption": "両方"}]);
     scene.model.say("goal_understanding", unclear(questions));
     scene.model.say("goal_understanding", clear());
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     let (_, body) = asked(&scene);
-    assert!(body.starts_with("## ❓ Clarification Needed (AI Decision)") && body.contains("どのログインですか？"));
+    assert!(
+        body.starts_with("## ❓ Clarification Needed (AI Decision)") && body.contains("どのログインですか？")
+    );
     bot.told(MARIA, "1. ウェブだけ").await;
     assert_eq!(scene.entries("answered")[0]["answers"][0]["answer"], "ウェブだけ");
     let asked = &scene.model.requests()[0];
