@@ -10,6 +10,7 @@ mod neutral;
 mod preview;
 mod reply;
 mod status;
+mod words;
 
 pub use card::{card, reaction};
 pub use delivery::{commit_message, commit_trailer, delivery};
