@@ -6,6 +6,8 @@
 mod card;
 mod checklist;
 mod delivery;
+#[cfg(test)]
+mod fixtures;
 mod neutral;
 mod preview;
 mod reply;
