@@ -10,6 +10,7 @@ mod delivery;
 mod fixtures;
 mod neutral;
 mod preview;
+mod questions;
 mod reply;
 mod status;
 mod words;
@@ -18,6 +19,7 @@ pub use card::{card, reaction};
 pub use delivery::{commit_message, commit_trailer, delivery};
 pub use neutral::line;
 pub use preview::{preview, read_boxes};
+pub use questions::{questions, read_ticks};
 pub use reply::reply;
 
 use crate::domain::{ForgeKind, Permission};
