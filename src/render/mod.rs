@@ -6,8 +6,10 @@
 mod card;
 mod checklist;
 mod delivery;
+mod design;
 #[cfg(test)]
 mod fixtures;
+mod ledger;
 mod neutral;
 mod preview;
 mod questions;
@@ -17,6 +19,7 @@ mod words;
 
 pub use card::{card, reaction};
 pub use delivery::{commit_message, commit_trailer, delivery};
+pub use design::{decisions, read_choices, review};
 pub use neutral::line;
 pub use preview::{preview, read_boxes};
 pub use questions::{questions, read_ticks};
