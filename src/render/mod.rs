@@ -15,6 +15,7 @@ mod notice;
 mod preview;
 mod questions;
 mod reply;
+mod revisions;
 mod status;
 mod words;
 
