@@ -16,7 +16,7 @@ use crate::forge::{Forge, ForgeError};
 use crate::llm::{Failure, LlmError};
 use crate::plan::{Action, ActionId, ActionKind};
 use crate::planning::{AskProblem, Ended, Fact, Key, Outcome, Question, Record, Revision, Run};
-use crate::prompts::{Answer, Ask, Context, Remark, Task, Usage, hidden_in};
+use crate::prompts::{Answer, Ask, Context, Remark, Task, Told, Usage, hidden_in};
 
 const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
 
@@ -79,19 +79,20 @@ async fn typed(ctx: &Ctx, run: &Run, context: Context, question: Question) -> Re
     let missing = |what: &str| Unanswered::Broken(format!("the run has no {what} yet"));
     let goal = || run.goal.clone().ok_or_else(|| missing("goal"));
     let plan = || run.plan().ok_or_else(|| missing("steps"));
+    let told = Box::<Told>::default();
     Ok(match question {
-        Question::Understand => Ask::GoalUnderstanding { context },
-        Question::Decompose => Ask::TaskDecomposition { context, goal: goal()? },
+        Question::Understand => Ask::GoalUnderstanding { context, told },
+        Question::Decompose => Ask::TaskDecomposition { context, goal: goal()?, told },
         Question::Sequence => {
             let Revision { steps, problems, .. } = plan()?.clone();
-            Ask::ActionSequence { context, goal: goal()?, steps, problems }
+            Ask::ActionSequence { context, goal: goal()?, steps, problems, told }
         }
         Question::Work => Ask::WorkerTurn { context, task: Box::new(task(ctx, run, plan()?).await?) },
         Question::Reflect => {
             let done = newest(run, plan()?);
             let last = plan()?.actions().filter(|action| ended(run, action).is_some()).last();
             let action_id = last.map_or(String::new(), |action| action.id.0.clone());
-            Ask::Reflection { context, goal: goal()?, done, action_id }
+            Ask::Reflection { context, goal: goal()?, done, action_id, told }
         }
     })
 }
@@ -151,16 +152,29 @@ impl Asked {
     fn into_fact(self, key: Key, record: &Record) -> Fact {
         let Self { answer, usage, hidden } = self;
         match answer {
-            Answer::Goal(goal) => Fact::GoalUnderstood { key, goal, usage, hidden },
-            Answer::Steps { reasoning, steps } => Fact::Decomposed { key, reasoning, steps, usage },
-            Answer::Actions(actions) => Fact::Sequenced { key, actions, usage },
-            Answer::Reflection(reflection) => {
+            Answer::Goal { goal, replan: _ } => Fact::GoalUnderstood { key, goal, usage, hidden },
+            Answer::Steps { reasoning, steps, replan: _ } => {
+                Fact::Decomposed { key, reasoning, steps, usage }
+            }
+            Answer::Actions { actions, replan: _ } => Fact::Sequenced { key, actions, usage },
+            Answer::Reflection { reflection, replan: _ } => {
                 Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage) }
             }
             Answer::Turn(call) => {
                 let current = record.live_run().and_then(Run::current_action);
                 let action = current.map_or_else(|| ActionId(String::new()), |(action, _)| action.id.clone());
                 Fact::Worked { key, action, call, usage }
+            }
+            // the core learns this next
+            Answer::Questions(_)
+            | Answer::Mapping(_)
+            | Answer::Decisions(_)
+            | Answer::Summary(_)
+            | Answer::Revision { .. }
+            | Answer::Replan(_)
+            | Answer::Alternative(_) => {
+                let reason = "I got an answer that nobody asked for.".to_owned();
+                Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: Some(usage) }
             }
         }
     }

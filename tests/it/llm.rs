@@ -43,12 +43,12 @@ fn context() -> Context {
 }
 
 fn ask() -> Ask {
-    Ask::GoalUnderstanding { context: context() }
+    Ask::GoalUnderstanding { context: context(), told: Box::default() }
 }
 
 fn goal(answered: Result<Answered, Failure>) -> (Goal, u32) {
     let answered = answered.unwrap();
-    let Answer::Goal(goal) = answered.answer else { panic!("not a goal: {:?}", answered.answer) };
+    let Answer::Goal { goal, .. } = answered.answer else { panic!("not a goal: {:?}", answered.answer) };
     (goal, answered.usage.calls)
 }
 
@@ -66,14 +66,15 @@ fn failure(answered: Result<Answered, Failure>) -> (LlmError, u32) {
 async fn plan_with(model: &Model, server: &ScriptedModel, forms: &str) {
     let (goal, _) = goal(model.answer(&ask()).await);
     assert_eq!(goal.main_objective, "Greet people");
-    let decompose = Ask::TaskDecomposition { context: context(), goal: goal.clone() };
+    let decompose = Ask::TaskDecomposition { context: context(), goal: goal.clone(), told: Box::default() };
     let Answer::Steps { steps, .. } = model.answer(&decompose).await.unwrap().answer else {
         panic!("no steps")
     };
     assert_eq!(steps.iter().map(|s| s.id.0.as_str()).collect::<Vec<_>>(), ["task_1", "task_2", "task_3"]);
-    let sequence = Ask::ActionSequence { context: context(), goal, steps, problems: vec![] };
+    let sequence =
+        Ask::ActionSequence { context: context(), goal, steps, problems: vec![], told: Box::default() };
     let answered = model.answer(&sequence).await.unwrap();
-    let Answer::Actions(actions) = answered.answer else { panic!("no actions") };
+    let Answer::Actions { actions, .. } = answered.answer else { panic!("no actions") };
     let ids: Vec<_> = actions.iter().map(|a| (a.id.0.as_str(), a.task_id.0.as_str())).collect();
     assert_eq!(ids, [("a1", "task_1"), ("a2", "task_2"), ("a3", "task_3")]);
 
@@ -167,8 +168,10 @@ async fn an_unusable_answer_is_asked_for_once_more() {
         {"id": "a", "description": "x", "dependencies": ["b"], "estimated_complexity": "low", "required_tools": []}]});
     server.say("task_decomposition", bad_plan);
     let goal = goal(openai(&server).answer(&ask()).await).0;
-    let answered =
-        openai(&server).answer(&Ask::TaskDecomposition { context: context(), goal }).await.unwrap();
+    let answered = openai(&server)
+        .answer(&Ask::TaskDecomposition { context: context(), goal, told: Box::default() })
+        .await
+        .unwrap();
     assert_eq!((answered.usage.calls, answered.usage.cost_micro_usd), (2, Some(600)));
     let repair = server.requests().pop().unwrap();
     assert!(repair.user.contains("`a` depends on `b`, which is no step"), "{}", repair.user);
@@ -416,10 +419,16 @@ async fn offline_needs_nobody() {
         rests_on: vec![],
     }];
     let answered = model
-        .answer(&Ask::ActionSequence { context: context(), goal, steps, problems: vec![] })
+        .answer(&Ask::ActionSequence {
+            context: context(),
+            goal,
+            steps,
+            problems: vec![],
+            told: Box::default(),
+        })
         .await
         .unwrap();
-    let Answer::Actions(actions) = answered.answer else { panic!("no actions") };
+    let Answer::Actions { actions, .. } = answered.answer else { panic!("no actions") };
     assert_eq!((actions.len(), actions[0].tool.as_str()), (1, "worker"));
     assert_eq!((answered.usage.model.as_str(), answered.usage.cost_micro_usd), ("offline", Some(0)));
 }
