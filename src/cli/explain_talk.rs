@@ -87,35 +87,7 @@ pub(super) fn replan(fact: &ReplanFact) -> Option<String> {
         ReplanFact::ReplanAsked { by, why, .. } => {
             format!("{} asked for another plan: {}", at(by), clip(why))
         }
-        ReplanFact::ReplanDecision { llm_decision, verdict: Verdict::Stay { .. }, .. }
-            if !llm_decision.replan_needed =>
-        {
-            return None;
-        }
-        ReplanFact::ReplanDecision {
-            replan_id,
-            phase,
-            llm_decision,
-            confidence,
-            verdict,
-            override_reason,
-            ..
-        } => {
-            let wanted = format!(
-                "replan {replan_id} after {} (confidence {confidence:.2}): {}",
-                phase.as_str(),
-                clip(&llm_decision.reasoning)
-            );
-            let why = override_reason.as_deref().map(clip).unwrap_or_default();
-            match verdict {
-                Verdict::Replan { level, .. } => {
-                    format!("{wanted}; it goes back to level {}", level.number())
-                }
-                Verdict::Clarify => format!("{wanted}; people are asked"),
-                Verdict::Confirm { .. } => format!("{wanted}; a person has to confirm it"),
-                Verdict::Stay { .. } | Verdict::Limit { .. } => format!("{wanted}; NOT done: {why}"),
-            }
-        }
+        ReplanFact::ReplanDecision { .. } => return decided(fact),
         ReplanFact::ReplanConfirmed { replan_id, by, .. } => {
             format!("{} said yes to replan {replan_id}", at(by))
         }
@@ -159,6 +131,34 @@ pub(super) fn replan(fact: &ReplanFact) -> Option<String> {
             format!("{who}{how}")
         }
     })
+}
+
+fn decided(fact: &ReplanFact) -> Option<String> {
+    let ReplanFact::ReplanDecision {
+        replan_id,
+        phase,
+        llm_decision,
+        confidence,
+        verdict,
+        override_reason,
+        ..
+    } = fact
+    else {
+        return None;
+    };
+    let wanted = format!(
+        "replan {replan_id} after {} (confidence {confidence:.2}): {}",
+        phase.as_str(),
+        clip(&llm_decision.reasoning)
+    );
+    let why = override_reason.as_deref().map(clip).unwrap_or_default();
+    match verdict {
+        Verdict::Replan { level, .. } => Some(format!("{wanted}; it goes back to level {}", level.number())),
+        Verdict::Clarify => Some(format!("{wanted}; people are asked")),
+        Verdict::Confirm { .. } => Some(format!("{wanted}; a person has to confirm it")),
+        Verdict::Stay { .. } if !llm_decision.replan_needed => None,
+        Verdict::Stay { .. } | Verdict::Limit { .. } => Some(format!("{wanted}; NOT done: {why}")),
+    }
 }
 
 fn at(account: &Account) -> String {

@@ -19,9 +19,7 @@ use super::settings::{Settled, settings};
 use super::{deliver, perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::ActionId;
-use crate::planning::{
-    AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, Run, RunId, keeps, next_effects,
-};
+use crate::planning::{AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, RunId, keeps, next_effects};
 use crate::store::{Held, ThreadLease};
 
 /// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.

@@ -34,10 +34,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
             run.spent.model_calls += 1;
             run.busy_since = Some(at);
         }
-        Fact::TimerFired { key } => {
-            run.retry.take_if(|retry| retry.key == *key);
-            time_is_up(run, key);
-        }
+        Fact::TimerFired { key } => time_is_up(run, key),
         Fact::StepSkipped { by, step, .. } => {
             skipped(run, step, by);
             run.look_for_undecided();
@@ -99,6 +96,7 @@ fn move_deadlines(run: &mut Run, by: i64) {
 }
 
 fn time_is_up(run: &mut Run, key: &Key) {
+    run.retry.take_if(|retry| retry.key == *key);
     let id = run.id.clone();
     if let Some(round) = run.talk.rounds.iter_mut().find(|round| round.key(&id) == *key) {
         round.overdue = true;

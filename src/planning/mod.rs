@@ -29,6 +29,7 @@ mod replans;
 mod revise;
 mod run;
 mod talk;
+mod talked;
 mod told;
 mod work;
 

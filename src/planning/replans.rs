@@ -444,8 +444,7 @@ fn limit_of(run: &Run, fresh: &Fresh, level: Level, policy: &ReplanPolicy) -> Op
 }
 
 /// Two replans have the same trigger when the same thing went wrong in the same phase.
-#[must_use]
-pub fn trigger_of(run: &Run, fresh: &Fresh, level: Level) -> String {
+pub(super) fn trigger_of(run: &Run, fresh: &Fresh, level: Level) -> String {
     let failed = fresh.failed.as_ref().and_then(|id| run.plan()?.actions().find(|a| a.id == *id));
     let what = match (failed, &fresh.said) {
         (Some(action), _) => {

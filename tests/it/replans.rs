@@ -71,8 +71,15 @@ fn any_decision() -> impl Strategy<Value = Decided> {
         Just(ReplanType::None),
     ];
     let level = prop_oneof![3 => Just(None), 2 => (1_u64..=5).prop_map(Level::of_number)];
-    let decision = (any::<bool>(), (0_u8..=100).prop_map(|n| f64::from(n) / 100.0), types, level, any::<bool>(), 0_u8..4).prop_map(
-        |(needed, confidence, replan_type, replan_level, asks, n)| {
+    let decision = (
+        any::<bool>(),
+        (0_u8..=100).prop_map(|n| f64::from(n) / 100.0),
+        types,
+        level,
+        any::<bool>(),
+        0_u8..4,
+    )
+        .prop_map(|(needed, confidence, replan_type, replan_level, asks, n)| {
             let question = Asked {
                 id: QuestionId(String::new()),
                 kind: QuestionKind::Scope,
@@ -93,8 +100,7 @@ fn any_decision() -> impl Strategy<Value = Decided> {
                 ..ReplanDecision::default()
             };
             Decided::Decision { decision: Box::new(decision) }
-        },
-    );
+        });
     prop_oneof![
         1 => Just(Decided::Nothing),
         1 => Just(Decided::Unreadable { why: "nonsense".to_owned() }),

@@ -75,7 +75,7 @@ async fn a_design_is_worked_out_with_people_and_shapes_the_plan() {
         assert!(!asked.user.contains("What comes first?\n  Answer"), "{kind}: priorities are in the summary");
         let card = scene.card();
         assert!(card.contains("waiting for approval of 3 actions"), "{kind}: {card}");
-        assert!(card.contains("d-1 → opt-b"), "{kind}: {card}");
+        assert!(card.contains("Where to check → **opt-b** Handler"), "{kind}: {card}");
         assert_eq!(scene.entries("approved").len(), 0, "{kind}: accepting a design authorises nothing");
         bot.ends().await;
     }

@@ -48,7 +48,7 @@ fn two_questions() -> Value {
 fn asked(scene: &Scene) -> (CommentId, String) {
     let mut all = scene.bot_comments();
     all.retain(|(_, body)| body.starts_with("## ❓"));
-    all.pop().expect("nothing was asked")
+    all.pop().unwrap_or_else(|| panic!("nothing was asked: {:?}", scene.comments()))
 }
 
 fn tick(scene: &Scene, by: AccountId, id: CommentId, body: &str) -> planwright::domain::Event {
