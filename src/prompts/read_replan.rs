@@ -196,10 +196,9 @@ mod tests {
     }
 
     fn decided(answer: &Value) -> Result<ReplanDecision, String> {
-        match read("replan_decision", answer)? {
-            Answer::Replan(Decided::Decision { decision }) => Ok(*decision),
-            other => panic!("{other:?}"),
-        }
+        let answer = read("replan_decision", answer)?;
+        let Answer::Replan(Decided::Decision { decision }) = answer else { panic!("{answer:?}") };
+        Ok(*decision)
     }
 
     fn texts(texts: &[&str]) -> Vec<String> {

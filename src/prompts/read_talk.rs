@@ -209,7 +209,7 @@ mod tests {
             assumption: None,
         };
         for short in [json!(["Why?"]), json!("Why?"), json!([{"question": "Why?", "type": "philosophy"}])] {
-            assert_eq!(asked(&short), [plain.clone()], "{short}");
+            assert_eq!(asked(&short), std::slice::from_ref(&plain), "{short}");
         }
         assert_eq!(asked(&json!([])), []);
         assert_eq!(asked(&Value::Null), []);
