@@ -6,8 +6,8 @@
 use super::offline_talk as talk;
 use super::outline::{Content, File, Piece, Section, outline, paths_in};
 use crate::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal,
-    Reflection, ReflectionStatus, Step, StepId,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    StepId,
 };
 use crate::prompts::{Answer, Ask, Context, Task, plain_text, visible_text};
 
@@ -34,7 +34,7 @@ pub(super) fn answer(ask: &Ask) -> Answer {
         }
         Ask::WorkerTurn { task, .. } => Answer::Turn(turn(task)),
         Ask::Reflection { done, action_id, .. } => {
-            Answer::Reflection { reflection: reflection(done, action_id), replan: Decided::Nothing }
+            Answer::Reflection { reflection: talk::reflection(done, action_id), replan: Decided::Nothing }
         }
         Ask::ReplanDecision { .. } => talk::no_replan(),
         Ask::FinalEvaluation { done, .. } => talk::final_evaluation(done),
@@ -62,19 +62,6 @@ fn turn(task: &Task) -> Call {
             FeedbackKind::Exploration,
             format!("Looked at the repository: {} entries", seen.lines().count()),
         ),
-    }
-}
-
-fn reflection(done: &[String], action_id: &str) -> Reflection {
-    let last = done.last().map(String::as_str).unwrap_or_default();
-    let status = if talk::failed(last) { ReflectionStatus::Failure } else { ReflectionStatus::Success };
-    Reflection {
-        action_id: action_id.to_owned(),
-        status,
-        evaluation: format!("By rules, without a language model: {}", one_line(last)),
-        alignment_with_plan: "as planned".to_owned(),
-        issues_identified: vec![],
-        plan_revision_needed: false,
     }
 }
 

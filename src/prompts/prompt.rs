@@ -69,14 +69,14 @@ fn known(ask: &Ask) -> String {
             so_far(context, Some(goal), told)
                 + &means_text(context)
                 + &steps_text("The steps", steps)
-                + &problems_text(problems)
+                + &problems_text(context, problems)
         }
         Ask::PlanRevision { context, goal, sealed, open, problems, told } => {
             so_far(context, Some(goal), told)
                 + &means_text(context)
                 + &steps_text("The steps that are done", sealed)
                 + &steps_text("The steps that are not done", open)
-                + &problems_text(problems)
+                + &problems_text(context, problems)
         }
         Ask::WorkerTurn { context, task } => task_text(context, task),
         Ask::Reflection { context, goal, done, action_id, told } => {
@@ -89,7 +89,7 @@ fn known(ask: &Ask) -> String {
             so_far(context, Some(goal), told) + &told::done(context, done)
         }
         Ask::AlternativeApproach { context, goal, limit, wanted, told } => {
-            so_far(context, Some(goal), told) + &told::limit(limit, wanted)
+            so_far(context, Some(goal), told) + &told::limit(context, limit, wanted)
         }
         Ask::ConversationSummary { context, messages } => told::messages(context, messages),
     }
@@ -141,12 +141,16 @@ fn means_text(context: &Context) -> String {
     text + "\n"
 }
 
-fn problems_text(problems: &[String]) -> String {
+fn problems_text(context: &Context, problems: &[String]) -> String {
     if problems.is_empty() {
         return String::new();
     }
-    let list: Vec<String> = problems.iter().take(20).map(|problem| format!("- {}", json!(problem))).collect();
-    format!("The last sequence was turned down. Mend this:\n{}\n\n", list.join("\n"))
+    let list: Vec<String> = problems
+        .iter()
+        .take(20)
+        .map(|problem| format!("- {}", json!(context::unforged(context, problem))))
+        .collect();
+    format!("The last plan was turned down. Mend this:\n{}\n\n", list.join("\n"))
 }
 
 /// Results of tools are as untrusted as what people write, and are fenced like it.

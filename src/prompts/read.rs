@@ -316,11 +316,15 @@ fn shortened(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-    use crate::prompts::Context;
+    use crate::plan::Question;
+    use crate::prompts::samples::every_ask;
+    use crate::prompts::{Context, Decide, prompt};
 
     fn a_goal() -> Goal {
         Goal {
@@ -561,11 +565,119 @@ mod tests {
         prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
     }
 
+    const WORDS: &str = "\
+        main_objective questions question options decisions topic name tradeoffs pros answers \
+        question_id answer summary subtasks id description dependencies rests_on execution_order \
+        actions task_id action_type read task_2 A1 q-1 evaluation status success way continue \
+        replan_decision replan_needed confidence replan_level target_phase achievement_rate \
+        issues_found clarification_questions tool finish";
+
+    /// Any JSON whose keys and words are those of answers, in the wrong places.
+    fn anything() -> impl Strategy<Value = Value> {
+        let words = prop::sample::select(WORDS.split(' ').collect::<Vec<_>>());
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            words.clone().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            (0..3_usize).prop_map(|n| Value::from("long \n".repeat(n * 900))),
+        ];
+        leaf.prop_recursive(5, 60, 20, move |inner| {
+            let object = prop::collection::vec((words.clone(), inner.clone()), 0..12);
+            prop_oneof![
+                prop::collection::vec(inner, 0..20).prop_map(Value::from),
+                object.prop_map(|pairs| {
+                    Value::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+                }),
+            ]
+        })
+    }
+
+    fn check_questions(questions: &[Question]) {
+        assert!(questions.len() <= 10 && questions.iter().all(|question| question.options.len() <= 6));
+        assert!(questions.iter().all(|question| !question.question.is_empty()));
+    }
+
+    fn check_decided(decided: &Decided) {
+        if let Decided::Decision { decision } = decided {
+            assert!((0.0..=1.0).contains(&decision.confidence));
+            assert!(decision.details.achievement_rate.is_none_or(|rate| rate <= 100));
+            check_questions(&decision.clarification_questions);
+        }
+    }
+
+    fn check_caps(answer: &Answer) {
+        match answer {
+            Answer::Questions(questions) => check_questions(questions),
+            Answer::Mapping(mapped) => assert!(mapped.len() <= 3),
+            Answer::Decisions(decisions) => {
+                assert!(decisions.len() <= 8);
+                for point in decisions {
+                    assert!((2..=6).contains(&point.options.len()));
+                    assert!(point.options.iter().filter(|option| option.recommendation).count() <= 1);
+                }
+            }
+            Answer::Goal { replan, .. }
+            | Answer::Actions { replan, .. }
+            | Answer::Reflection { replan, .. }
+            | Answer::Replan(replan) => check_decided(replan),
+            Answer::Steps { steps, replan, .. } => {
+                assert_eq!(check_steps(steps), Ok(()));
+                check_decided(replan);
+            }
+            Answer::Revision { steps, actions } => {
+                assert!(steps.iter().all(|step| step.id.0 != "task_1"));
+                assert!(steps.iter().all(|step| actions.iter().any(|action| action.task_id == step.id)));
+            }
+            Answer::Summary(_) | Answer::Turn(_) | Answer::Alternative(_) => {}
+        }
+        longest(&serde_json::to_value(answer).expect("an answer"));
+    }
+
+    fn longest(value: &Value) {
+        match value {
+            Value::String(text) => assert!(text.chars().count() <= MAX_CONTENT.max(PARAGRAPH)),
+            Value::Array(items) => {
+                assert!(items.len() <= MAX_ACTIONS);
+                items.iter().for_each(longest);
+            }
+            Value::Object(fields) => fields.values().for_each(longest),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// All questions, each with the fields that its answer has. Made once: schemas take their time.
+    static ASKED: LazyLock<Vec<(Ask, Vec<String>)>> = LazyLock::new(|| {
+        let fields = |ask: &Ask| -> Vec<String> {
+            let schema = prompt(ask).schema;
+            schema["properties"].as_object().expect("properties").keys().cloned().collect()
+        };
+        every_ask(Decide::Along).into_iter().map(|ask| (ask.clone(), fields(&ask))).collect()
+    });
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn any_text_is_survived(text in prop_oneof![any::<String>(), nearly_an_answer()]) {
-            for ask in asks() {
-                let _ = read_answer(&ask, &text);
+            for ask in asks().iter().chain(ASKED.iter().map(|(ask, _)| ask)) {
+                if let Ok(answer) = read_answer(ask, &text) {
+                    check_caps(&answer);
+                }
+            }
+        }
+
+        #[test]
+        fn any_json_stays_within_the_caps(said in anything(), inside in anything()) {
+            for (ask, fields) in ASKED.iter() {
+                let aimed: Map<String, Value> = fields.iter().map(|key| (key.clone(), inside.clone())).collect();
+                for text in [said.to_string(), Value::Object(aimed).to_string()] {
+                    if let Ok(answer) = read_answer(ask, &text) {
+                        check_caps(&answer);
+                    }
+                }
             }
         }
     }
