@@ -8,6 +8,7 @@ mod bad_input;
 pub(crate) mod bot;
 mod crash;
 mod failpoints;
+mod others;
 pub(crate) mod repo;
 mod restart;
 mod secrets;
