@@ -9,6 +9,7 @@ pub(crate) mod bot;
 mod crash;
 mod failpoints;
 mod others;
+mod passing;
 pub(crate) mod repo;
 mod restart;
 mod secrets;

@@ -60,7 +60,7 @@ async fn a_run_uses_a_tool_from_npm_and_a_tool_from_pypi() {
     bot.ends().await;
 }
 
-fn writes(path: &str, content: &str) -> Value {
+pub(crate) fn writes(path: &str, content: &str) -> Value {
     json!({
         "thought": "t", "tool": "write_file", "path": path, "content": content, "name": null,
         "arguments_json": null, "command": [],
