@@ -300,9 +300,10 @@ fn unpriced(line: &str) -> &str {
 /// Commits and runs have other names each time.
 fn without_ids(text: &str) -> String {
     let is_id = |word: &str| {
+        // Of a thousand short names of commits, one has no digit.
         word.len() >= 7
             && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
-            && word.bytes().any(|b| b.is_ascii_digit())
+            && word.bytes().any(|b| b.is_ascii_hexdigit())
     };
     let mut out = String::new();
     for piece in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-') {
