@@ -81,10 +81,11 @@ impl Deed {
         }
     }
 
+    /// What was done is found on the branch.
     fn settled(commit: &Commit, exit_code: Option<i32>) -> Self {
         let evidence =
             Evidence { commit: Some(commit.as_str().to_owned()), exit_code, ..Evidence::default() };
-        Self::Done { evidence, actual: "it had been done before the server stopped".to_owned() }
+        Self::Done { evidence, actual: "it had been done by an earlier try".to_owned() }
     }
 }
 

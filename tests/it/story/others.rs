@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use planwright::domain::ForgeKind;
+use planwright::planning::Policy;
 use serde_json::{Value, json};
 
 use super::acting::{action, change_of, sequence, three_files};
 use super::bot::{MARIA, Scene};
 use super::tools::tool;
 use crate::fake_forge::{github, gitlab};
-use crate::git::http_server::{Server, basic_of};
+use crate::git::http_server::{Mood, Server, basic_of};
 use crate::mcp::rig::{clock, everything};
 
 /// The plan calls both servers, and a worker writes down what they said. How they are installed: `mcp/rig.rs`.
@@ -92,4 +93,27 @@ async fn a_repository_is_cloned_and_pushed_to_over_http_with_a_token() {
         assert!(!seen.is_empty() && seen.iter().all(|auth| *auth == ours), "{kind}: {seen:?}");
         bot.ends().await;
     }
+}
+
+/// The actions need no server; handing over does, and waits for it.
+#[tokio::test]
+async fn a_git_server_that_is_away_for_a_while_costs_nothing_but_time() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let server = Server::for_user(&scene.dir.path().join("git"), "x-access-token", github::TOKEN).await;
+    let scene = scene.git_at(&server.base);
+    three_files(&scene);
+    let policy = Policy { retry_after_ms: vec![50; 400], ..Policy::default() };
+    let bot = scene.start_with(|ctx| ctx.policy = policy).await;
+    bot.assigned(MARIA).await;
+    server.feel(Mood::Refuses(503, "back soon"));
+    let approval = scene.said(MARIA, "/approve");
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&approval)).await, 202);
+    scene.until_seen("it cannot hand over", |scene| scene.entries("effect_failed").len() >= 2).await;
+    assert_eq!((scene.entries("action_ended").len(), scene.repo.branches().len()), (3, 1));
+    server.feel(Mood::Good);
+    scene.until_seen("the end", |scene| scene.card().contains("🚀 done")).await;
+    let branch = scene.repo.work_branch();
+    assert_eq!(scene.repo.messages(&branch).len(), 3);
+    assert!(change_of(&scene, &branch).open);
+    bot.ends().await;
 }
