@@ -7,7 +7,7 @@ use super::ctx::Ctx;
 use crate::domain::{Account, Project};
 use crate::forge::ForgeError;
 use crate::planning::{AskProblem, Run};
-use crate::tools::files::Files;
+use crate::tools::files::{FileError, Files};
 use crate::tools::git::{Author, Commit, GitAuth, GitError, Opening, Remote, Workspace, Workspaces};
 use crate::tools::mcp::Mcp;
 use crate::tools::sandbox::Sandbox;
@@ -69,6 +69,27 @@ impl From<GitError> for Trouble {
             | GitError::Broken(_) => AskProblem::Lasting,
         };
         Self { problem, reason: error.for_people() }
+    }
+}
+
+impl From<FileError> for Trouble {
+    fn from(error: FileError) -> Self {
+        let problem = match &error {
+            FileError::NoSpace(_) => AskProblem::Passing,
+            FileError::NotFound(_)
+            | FileError::Exists(_)
+            | FileError::NotAFile { .. }
+            | FileError::NotADirectory(_)
+            | FileError::NotEmpty(_)
+            | FileError::BehindALink(_)
+            | FileError::LeadsOutside(_)
+            | FileError::OfGit(_)
+            | FileError::TooLarge { .. }
+            | FileError::Denied(_)
+            | FileError::Unsupported
+            | FileError::Io { .. } => AskProblem::Lasting,
+        };
+        Self { problem, reason: error.to_string() }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
         Some(Hold::Approval(request)) => waiting(request, voice),
         Some(Hold::Budget(reached)) => out_of_budget(reached, voice),
         Some(Hold::Unclear(action)) => format!(
-            "⏸ my server stopped in the middle of action {}, and I cannot know whether it happened. {} does it once more, \
+            "⏸ action {} was interrupted, and I cannot know what became of it. {} does it once more, \
              {} leaves its step out.",
             number_of(action),
             voice.command("resume"),

@@ -9,6 +9,8 @@ pub(crate) mod bot;
 mod crash;
 mod design;
 mod failpoints;
+mod others;
+mod passing;
 mod replan;
 pub(crate) mod repo;
 mod restart;
