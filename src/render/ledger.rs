@@ -46,17 +46,12 @@ pub(super) fn decided(design: &Design, words: usize) -> Vec<String> {
     made.collect()
 }
 
-pub(super) fn chosen(decision: &DecisionPoint, choice: &Choice, words: usize) -> String {
+fn chosen(decision: &DecisionPoint, choice: &Choice, words: usize) -> String {
     let name = decision.option(&choice.option).map_or(String::new(), |option| line(&option.name, words));
     let why = line(&choice.rationale, words);
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    format!(
-        "**{}** {} → **{}** {name} ({}{why})",
-        decision.id,
-        line(&decision.topic, words),
-        choice.option,
-        who(&choice.by)
-    )
+    let topic = line(&decision.topic, words);
+    format!("**{} → {}** {topic}: {name} ({}{why})", decision.id, choice.option, who(&choice.by))
 }
 
 /// Both, folded away, for the card.
