@@ -262,7 +262,7 @@ async fn model(config: &Config, env: &Env) -> Finding {
         fence: "doctor".to_owned(),
         ..Context::default()
     };
-    match planner.answer(&Ask::GoalUnderstanding { context }).await {
+    match planner.answer(&Ask::GoalUnderstanding { context, told: Box::default() }).await {
         Ok(answered) => {
             Finding::good(format!("the model `{name}` answers ({} tokens)", answered.usage.output_tokens))
         }

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::actions::{Ground, Spec};
 use crate::domain::{Millis, ThreadRef};
-use crate::plan::{Action, Goal, Step};
+use crate::plan::{Action, Goal, Level, Step};
 use crate::planning::plan_tool::{PlanState, get_state};
-use crate::planning::{Entry, Fact, PlanStatus, Record, RunId};
+use crate::planning::{Entry, Fact, PlanStatus, Record, ReplanFact, RunId, Verdict};
 
 pub(super) struct Dossier {
     run: RunId,
@@ -94,7 +94,26 @@ fn ends_plan(fact: &Fact) -> bool {
         | Fact::EffectFailed { .. }
         | Fact::AskFailed { .. }
         | Fact::TimerFired { .. }
+        | Fact::Talk(_)
         | Fact::Failed { .. } => false,
+        Fact::Replan(fact) => goes_back(fact),
+    }
+}
+
+/// A replan from level 2 on ends the plan that it replaces.
+fn goes_back(fact: &ReplanFact) -> bool {
+    match fact {
+        ReplanFact::ReplanDecision { verdict: Verdict::Replan { level, .. }, .. } => *level > Level::Retry,
+        ReplanFact::ReplanConfirmed { .. } => true,
+        ReplanFact::ReplanDecision { .. }
+        | ReplanFact::DecisionGiven { .. }
+        | ReplanFact::Evaluated { .. }
+        | ReplanFact::ReplanAsked { .. }
+        | ReplanFact::ReplanDeclined { .. }
+        | ReplanFact::RevisionMade { .. }
+        | ReplanFact::PlanRevised { .. }
+        | ReplanFact::AlternativeGiven { .. }
+        | ReplanFact::LimitSettled { .. } => false,
     }
 }
 
@@ -177,7 +196,9 @@ impl Dossier {
             | Fact::Reflected { .. }
             | Fact::EffectFailed { .. }
             | Fact::AskFailed { .. }
+            | Fact::Talk(_)
             | Fact::TimerFired { .. } => return,
+            Fact::Replan(_) => &mut self.about_plan,
         };
         pile.push(fact_of(entry));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::explain_talk;
 use super::phrases::{
     action, actions, amount, clip, clip_to, commit, digest, evidence, list, notice, plural, trigger,
 };
@@ -9,7 +10,7 @@ use crate::actions::{Issue, Spec, number_of};
 use crate::domain::{Account, Permission};
 use crate::plan::{Action, ActionId, Call, Goal, Step};
 use crate::planning::{
-    AskProblem, Counts, Evidence, Fact, LeftOut, Named, Outcome, Place, StopReason, Wanted,
+    AskProblem, Counts, Evidence, Fact, LeftOut, Named, Outcome, Place, ReplanFact, StopReason, Wanted,
 };
 use crate::prompts::Usage;
 
@@ -109,16 +110,27 @@ impl Explainer {
             }
             Fact::AskFailed { problem, reason, .. } => trouble("the model gave no answer", *problem, reason),
             Fact::Failed { reason } => format!("the run failed: {}", clip(reason)),
+            Fact::Talk(fact) => return explain_talk::talk(fact),
+            Fact::Replan(fact) => {
+                if let ReplanFact::RevisionMade { actions, .. } = fact {
+                    self.remember(actions);
+                }
+                return explain_talk::replan(fact);
+            }
             Fact::Replied { .. } | Fact::AskBegun { .. } | Fact::TimerFired { .. } => return None,
         };
         Some(said)
     }
 
     fn sequenced(&mut self, chosen: &[Action], usage: &Usage) -> String {
-        self.actions = chosen.iter().map(|each| (each.id.clone(), action(each))).collect();
+        self.remember(chosen);
         let named: Vec<String> =
             chosen.iter().map(|each| format!("{} {}", number_of(&each.id), action(each))).collect();
         format!("the model chose {}: {}{}", plural(chosen.len(), "action"), list(&named), spent(usage))
+    }
+
+    fn remember(&mut self, chosen: &[Action]) {
+        self.actions.extend(chosen.iter().map(|each| (each.id.clone(), action(each))));
     }
 
     fn name(&self, id: &ActionId) -> String {

@@ -9,6 +9,7 @@ mod doctor;
 mod doctor_tools;
 mod dossier;
 mod explain;
+mod explain_talk;
 mod history;
 mod instance;
 mod journal;

@@ -159,6 +159,17 @@ pub(super) fn notice(notice: &Notice) -> String {
         Notice::CannotSkip { step, why } => format!("cannot leave `{}` out: {}", clip(step), clip(why)),
         Notice::BadBudget { words } => format!("wrote `budget {}`, which is no amount", clip(words)),
         Notice::NothingToRetry => "wrote `retry`, but nothing was left undone".to_owned(),
+        Notice::AnswerUnclear { .. } => "was asked back which question that answers".to_owned(),
+        Notice::AnswersDiffer { question, counts } => {
+            format!(
+                "answered {} otherwise than somebody before; what counts is: {}",
+                clip(question),
+                clip(counts)
+            )
+        }
+        Notice::StillWaiting { round } => format!("was reminded of the questions of round {round}"),
+        Notice::NoSuchChoice { words, .. } => format!("named `{}`, which was not put up", clip(words)),
+        Notice::TwoOptions { decision } => format!("ticked more than one option of {}", clip(decision)),
         Notice::NotYet { command } => {
             format!("wrote `{}`, which this version cannot do", clip(command.verb()))
         }

@@ -43,6 +43,9 @@ impl Right {
     /// Have one's comments and edits read by the run.
     pub const STEER: Self = Self { level: Permission::Write, requester_suffices: true };
 
+    /// Answer the bot's questions and choose between its options.
+    pub const ANSWER: Self = Self::TRIAGE_OR_REQUESTER;
+
     const READ: Self = Self { level: Permission::Read, requester_suffices: false };
     const WRITE: Self = Self { level: Permission::Write, requester_suffices: false };
     const TRIAGE_OR_REQUESTER: Self = Self { level: Permission::Triage, requester_suffices: true };

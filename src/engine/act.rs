@@ -1,8 +1,11 @@
 //! Purpose: carry out one action that has begun: exactly what was approved, in the checkout, and bring back evidence.
 //!
-//! An action that was begun by an earlier process is *settled*: a change of files is looked for in the history of the
-//! branch and otherwise done again, which comes to the same; a program or a tool that may have run is not run twice,
-//! but reported as interrupted.
+//! An action that was begun by an earlier process is *settled*: what it changed is looked for in the history of the
+//! branch. If it is not there, a change of files is done again, which comes to the same; a program or a tool that may
+//! have run is not run twice, but reported as interrupted.
+//!
+//! Trouble that passes (the disk is full, the forge is away) is no failure of the action. What can be done again without
+//! harm is tried again later; what has run, and only could not be kept, is reported as interrupted too.
 
 use std::sync::Arc;
 
@@ -13,13 +16,13 @@ use super::ctx::Ctx;
 use super::hands::{Bench, Trouble, allowed_command, remote};
 use super::preflight::settings_of;
 use crate::actions::{InScope, RepoPath, within};
-use crate::config::{Deliver, RepoSettings};
+use crate::config::Deliver;
 use crate::domain::ThreadRef;
 use crate::plan::{Action, ActionKind, Call};
-use crate::planning::{Evidence, Fact, Key, Outcome, Run};
+use crate::planning::{AskProblem, Evidence, Fact, Key, Outcome, Run};
 use crate::render;
 use crate::tools::files::{FileError, Files};
-use crate::tools::git::{Committed, GitError};
+use crate::tools::git::{Commit, Committed, GitError};
 use crate::tools::sandbox::{End, Job, Network, default_limits};
 
 /// How much of what a tool gives is kept for the journal, and for the model.
@@ -59,16 +62,37 @@ enum Deed {
     Unknown,
 }
 
+/// Whether the settings let a worker look at a file.
+enum Look {
+    Allowed,
+    Refused(String),
+}
+
 impl Deed {
     fn failed(why: impl Into<String>) -> Self {
         Self::Failed { evidence: Evidence::default(), why: why.into() }
+    }
+
+    /// A program or a tool did its work, and what came of it could not be kept. Doing that again takes a person's word.
+    fn not_kept(trouble: Trouble) -> Result<Self, Trouble> {
+        match trouble.problem {
+            AskProblem::Passing => Ok(Self::Unknown),
+            AskProblem::Lasting => Err(trouble),
+        }
+    }
+
+    /// What was done is found on the branch.
+    fn settled(commit: &Commit, exit_code: Option<i32>) -> Self {
+        let evidence =
+            Evidence { commit: Some(commit.as_str().to_owned()), exit_code, ..Evidence::default() };
+        Self::Done { evidence, actual: "it had been done by an earlier try".to_owned() }
     }
 }
 
 impl Doing {
     /// An action that is specified to the letter.
     pub(super) async fn act(self) -> Vec<Fact> {
-        let deed = self.deed().await.unwrap_or_else(|trouble| Deed::failed(trouble.reason));
+        let deed = self.deed().await;
         self.facts_of(deed)
     }
 
@@ -80,14 +104,14 @@ impl Doing {
         };
         match scope {
             InScope::Read(path) => match self.may_look(&path).await {
-                Ok(()) => self.looked(&call, move |files| read_text(&files, &path)).await,
-                Err(why) => vec![self.used(&call, why, true)],
+                Ok(Look::Allowed) => self.looked(&call, move |files| read_text(&files, &path)).await,
+                Ok(Look::Refused(why)) => vec![self.used(&call, why, true)],
+                Err(trouble) => self.facts_of(Err(trouble)),
             },
             InScope::List(dir) => self.looked(&call, move |files| list_text(&files, dir.as_ref())).await,
             InScope::Write(path, content) => {
                 let content = content.to_owned();
                 let deed = self.change(move |files| files.write(&path, content.as_bytes())).await;
-                let deed = deed.unwrap_or_else(|trouble| Deed::failed(trouble.reason));
                 self.facts_of(deed)
             }
             InScope::Tool(arguments) => {
@@ -144,25 +168,27 @@ impl Doing {
         &self,
         change: impl FnOnce(Arc<Files>) -> Result<(), FileError> + Send + 'static,
     ) -> Result<Deed, Trouble> {
-        let trailer = render::commit_trailer(&self.run, &self.action);
-        if self.begun == Begun::Before
-            && let Some(commit) = self.bench.workspace.find_commit(&trailer).await?
-        {
-            let evidence = Evidence { commit: Some(commit.as_str().to_owned()), ..Evidence::default() };
-            return Ok(Deed::Done {
-                evidence,
-                actual: "it had been done before the server stopped".to_owned(),
-            });
+        if let Some(commit) = self.commit_before().await? {
+            return Ok(Deed::settled(&commit, None));
         }
-        if let Err(error) = self.with_files(change).await? {
-            return Ok(Deed::failed(error.to_string()));
-        }
+        self.with_files(change).await??;
         let evidence = self.commit().await?;
         let actual = match &evidence.commit {
             Some(_) => "committed".to_owned(),
             None => "there was nothing to change".to_owned(),
         };
         Ok(Deed::Done { evidence, actual })
+    }
+
+    /// The commit of this action, if an earlier process, or an earlier try, got that far.
+    async fn commit_before(&self) -> Result<Option<Commit>, Trouble> {
+        match self.begun {
+            Begun::ByUs => Ok(None),
+            Begun::Before => {
+                let trailer = render::commit_trailer(&self.run, &self.action);
+                Ok(self.bench.workspace.find_commit(&trailer).await?)
+            }
+        }
     }
 
     async fn commit(&self) -> Result<Evidence, Trouble> {
@@ -199,20 +225,17 @@ impl Doing {
     }
 
     async fn read(&self, path: RepoPath) -> Result<Deed, Trouble> {
-        let read = self.with_files(move |files| read_text(&files, &path)).await?;
-        Ok(match read {
-            Ok(text) => {
-                let lines = text.lines().count();
-                let evidence = Evidence { output: Some(self.kept(&text)), ..Evidence::default() };
-                Deed::Done { evidence, actual: format!("read {lines} lines") }
-            }
-            Err(error) => Deed::failed(error.to_string()),
-        })
+        let text = self.with_files(move |files| read_text(&files, &path)).await??;
+        let lines = text.lines().count();
+        let evidence = Evidence { output: Some(self.kept(&text)), ..Evidence::default() };
+        Ok(Deed::Done { evidence, actual: format!("read {lines} lines") })
     }
 
     async fn run_command(&self) -> Result<Deed, Trouble> {
         if self.begun == Begun::Before {
-            return Ok(Deed::Unknown);
+            // Only what ended with exit code 0 is committed. What was printed is lost.
+            let commit = self.commit_before().await?;
+            return Ok(commit.map_or(Deed::Unknown, |commit| Deed::settled(&commit, Some(0))));
         }
         let settings = settings_of(&self.ctx, &self.thread.project).await?;
         let argv = &self.action.spec.command;
@@ -238,7 +261,7 @@ impl Doing {
             Ok(ran) => ran,
             Err(error) => return Ok(Deed::failed(error.to_string())),
         };
-        self.after_command(ran.end, &ran.output.text()).await
+        self.after_command(ran.end, &ran.output.text()).await.or_else(Deed::not_kept)
     }
 
     async fn after_command(&self, end: End, output: &str) -> Result<Deed, Trouble> {
@@ -282,7 +305,11 @@ impl Doing {
                     let evidence = Evidence { output: Some(output), ..Evidence::default() };
                     return Ok(Deed::Failed { evidence, why });
                 }
-                let evidence = Evidence { output: Some(output), ..self.commit().await? };
+                let kept = match self.commit().await {
+                    Err(trouble) if !read_only => return Deed::not_kept(trouble),
+                    kept => kept?,
+                };
+                let evidence = Evidence { output: Some(output), ..kept };
                 Ok(Deed::Done { evidence, actual: "the tool answered".to_owned() })
             }
             Err(error) if error.may_have_run() && !read_only => Ok(Deed::Unknown),
@@ -294,9 +321,7 @@ impl Doing {
     async fn call_for_worker(&self, call: &Call, arguments: Map<String, Value>) -> Vec<Fact> {
         match self.call_tool(arguments).await {
             Ok(Deed::Failed { why, .. }) => vec![self.used(call, why, false)],
-            Ok(deed) => self.facts_of(deed),
-            // The tool has done its work; only what came of it could not be kept.
-            Err(trouble) => self.facts_of(Deed::failed(trouble.reason)),
+            deed => self.facts_of(deed),
         }
     }
 
@@ -305,13 +330,12 @@ impl Doing {
         capped_to(&self.ctx.redactor.clean(output), OUTPUT)
     }
 
-    async fn may_look(&self, path: &RepoPath) -> Result<(), String> {
-        let settings: Result<RepoSettings, Trouble> = settings_of(&self.ctx, &self.thread.project).await;
-        match settings {
-            Ok(settings) if settings.tools.paths.permits(path.as_str()) => Ok(()),
-            Ok(_) => Err(format!("refused: the settings do not let me look at `{path}`")),
-            Err(trouble) => Err(trouble.reason),
+    async fn may_look(&self, path: &RepoPath) -> Result<Look, Trouble> {
+        let settings = settings_of(&self.ctx, &self.thread.project).await?;
+        if settings.tools.paths.permits(path.as_str()) {
+            return Ok(Look::Allowed);
         }
+        Ok(Look::Refused(format!("refused: the settings do not let me look at `{path}`")))
     }
 
     async fn looked(
@@ -343,9 +367,16 @@ impl Doing {
         Fact::Used { key, action, tool: call.name().to_owned(), result, refused }
     }
 
-    fn facts_of(&self, deed: Deed) -> Vec<Fact> {
+    fn facts_of(&self, deed: Result<Deed, Trouble>) -> Vec<Fact> {
         let (key, action) = (self.key.clone(), self.action.id.clone());
         let expected = self.action.expected_outcome.clone();
+        let deed = match deed {
+            Ok(deed) => deed,
+            Err(Trouble { problem: AskProblem::Lasting, reason }) => Deed::failed(reason),
+            Err(Trouble { problem: AskProblem::Passing, reason }) => {
+                return vec![Fact::EffectFailed { key, problem: AskProblem::Passing, reason }];
+            }
+        };
         let fact = match deed {
             Deed::Done { evidence, actual } => {
                 Fact::ActionEnded { key, action, outcome: Outcome::Succeeded, evidence, expected, actual }

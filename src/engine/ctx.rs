@@ -12,11 +12,11 @@ use super::pace::Pace;
 use super::setbacks::Setbacks;
 use super::settings::RepoFiles;
 use crate::actions::Risk;
-use crate::config::{AutoApproval, Config, Deliver, Redactor, RepoSettings};
+use crate::config::{self, AutoApproval, Config, Deliver, Planning, Redactor, RepoSettings};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
-use crate::planning::{Key, Policy};
+use crate::planning::{Interactive, Key, OnLimit, Policy, ReplanPolicy};
 use crate::store::{Caught, History, Store};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
@@ -113,6 +113,12 @@ impl Ctx {
             reflection_interval: settings.planning.reflection_interval.get(),
             max_reflections: settings.planning.max_reflection_count,
             delivers: settings.deliver != Deliver::None,
+            interactive: match settings.planning.interactive {
+                config::Interactive::Never => Interactive::Never,
+                config::Interactive::Auto => Interactive::Auto,
+                config::Interactive::Always => Interactive::Always,
+            },
+            replan: replan_policy(&settings.planning),
             ..self.policy.clone()
         }
     }
@@ -160,5 +166,35 @@ impl Ctx {
                 tracing::error!(%thread, "cannot write the history of {thread}; the journal keeps it: {error:#}");
             }
         }
+    }
+}
+
+fn replan_policy(planning: &Planning) -> ReplanPolicy {
+    let settings = &planning.replanning;
+    let decision = &settings.llm_decision;
+    let ask_from = decision.user_confirmation_threshold.get();
+    ReplanPolicy {
+        enabled: settings.enabled,
+        min_confidence: decision.min_confidence_threshold.get(),
+        ask_from: decision.require_user_confirmation_on_low_confidence.then_some(ask_from),
+        separate_call: decision.separate_call,
+        clarifications: settings.goal_understanding.max_clarification_requests,
+        assumes: settings.goal_understanding.auto_assume_on_no_response,
+        answer_within_ms: i64::from(settings.goal_understanding.auto_assume_timeout_minutes) * 60_000,
+        redecompositions: settings.task_decomposition.max_redecomposition_attempts,
+        regenerations: settings.action_sequence.max_regeneration_attempts,
+        action_retries: settings.execution.max_action_retries,
+        partial_replans: settings.execution.max_partial_replans,
+        plan_revisions: planning.plan_revisions(),
+        total: settings.global.max_total_replans,
+        same_trigger: settings
+            .global
+            .infinite_loop_detection
+            .then_some(settings.global.same_trigger_max_count),
+        on_limit: match settings.on_limit {
+            config::OnLimit::Stop => OnLimit::Stop,
+            config::OnLimit::Ask => OnLimit::Ask,
+            config::OnLimit::Continue => OnLimit::Continue,
+        },
     }
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 
 use super::ctx::Ctx;
+use crate::config::Notices;
 use crate::domain::{Millis, ThreadRef};
 use crate::planning::{Entry, Fact, Record, RunId};
 use crate::render::Voice;
@@ -12,6 +13,8 @@ pub(super) struct Desk {
     pub lease: ThreadLease,
     pub record: Record,
     pub voice: Voice,
+    /// How much the repository wants to be told in comments.
+    pub notices: Notices,
     /// Facts that the record knows already and the journal does not: they share the next append, which is soon.
     held: Option<Held>,
 }
@@ -35,7 +38,13 @@ impl Desk {
         let record = load_record(ctx, lease.thread()).await?;
         let forge = lease.thread().project.forge;
         let bot = ctx.forge(forge)?.me().await?;
-        Ok(Self { lease, record, voice: Voice { forge, bot_login: bot.login }, held: None })
+        Ok(Self {
+            lease,
+            record,
+            voice: Voice { forge, bot_login: bot.login },
+            notices: Notices::Normal,
+            held: None,
+        })
     }
 
     pub(super) fn thread(&self) -> &ThreadRef {

@@ -19,9 +19,7 @@ use super::settings::{Settled, settings};
 use super::{deliver, perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::ActionId;
-use crate::planning::{
-    AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, Run, RunId, keeps, next_effects,
-};
+use crate::planning::{AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, RunId, keeps, next_effects};
 use crate::store::{Held, ThreadLease};
 
 /// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.
@@ -178,7 +176,8 @@ impl Drive<'_> {
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
             let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
             let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
-            let early = self.desk.record.live_run().is_some_and(Run::awaits_preview);
+            let early =
+                self.desk.record.live_run().is_some_and(|run| run.awaits_preview() || run.awaits_post());
             let early = early && route::is_answer(&delivery, &self.desk.voice.bot_login);
             if waits || ((behind || early) && !route::is_stop(&delivery)) {
                 continue;
@@ -236,8 +235,8 @@ impl Drive<'_> {
         match effect {
             Effect::Ask { key, question } => {
                 self.desk.append(self.ctx, vec![Fact::AskBegun { key: key.clone() }], vec![]).await?;
-                let ask =
-                    perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), self.desk.record.clone());
+                let (record, policy) = (self.desk.record.clone(), self.policy.clone());
+                let ask = perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), record, policy);
                 self.launch(key.clone(), async move { Done::Facts(vec![ask(key, question).await]) });
                 Ok(false)
             }
@@ -297,7 +296,10 @@ impl Drive<'_> {
         }
         self.try_after = None;
         match settings(self.ctx, &self.desk.thread().project).await {
-            Ok(Settled::Settings(settings)) => self.policy = self.ctx.policy_for(&settings),
+            Ok(Settled::Settings(settings)) => {
+                self.policy = self.ctx.policy_for(&settings);
+                self.desk.notices = settings.notices;
+            }
             // Looking at the repository will say so, and end the run.
             Ok(Settled::BrokenFile(_)) => self.policy = Policy { auto: None, ..self.ctx.policy.clone() },
             Err(error) => {
@@ -358,7 +360,7 @@ impl Drive<'_> {
     /// A preview of a run that has ended meanwhile is none of the run that lives now.
     fn drop_foreign(&self, run: Option<&RunId>, replied: &mut Vec<Fact>) {
         if self.desk.record.live_run().map(|live| &live.id) != run {
-            replied.retain(|fact| !matches!(fact, Fact::PreviewPosted { .. }));
+            replied.retain(|fact| !matches!(fact, Fact::PreviewPosted { .. } | Fact::Talk(_)));
         }
     }
 

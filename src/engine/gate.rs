@@ -51,7 +51,7 @@ pub(super) async fn gate(
     let ground = ground_now(old_ground, thread_now, &settings, ctx.now());
     let finding = find(ctx, action, &settings, bench).await?;
     let before: Vec<&Action> =
-        plan.actions().take_while(|a| a.id != action.id).filter(|a| ran(run, a)).collect();
+        plan.open_actions().take_while(|a| a.id != action.id).filter(|a| ran(run, a)).collect();
     let mut spec = match examine_again(&before, action, &finding) {
         Ok(spec) => spec,
         Err(why) => return Ok(Gate::Impossible(why)),
@@ -87,7 +87,7 @@ async fn look_at_thread(
     Ok((signals(run, &state, &rules_of(settings), &bot), thread_hash(&state)))
 }
 
-fn ground_now(old: &Ground, thread: String, settings: &RepoSettings, now: Millis) -> Ground {
+pub(super) fn ground_now(old: &Ground, thread: String, settings: &RepoSettings, now: Millis) -> Ground {
     let expires = if now <= old.expires {
         old.expires
     } else {
@@ -96,7 +96,7 @@ fn ground_now(old: &Ground, thread: String, settings: &RepoSettings, now: Millis
     Ground { thread, base: old.base.clone(), settings: settings_hash(settings), expires }
 }
 
-async fn find(
+pub(super) async fn find(
     ctx: &Ctx,
     action: &Action,
     settings: &RepoSettings,

@@ -7,7 +7,7 @@ use super::ctx::Ctx;
 use crate::domain::{Account, Project};
 use crate::forge::ForgeError;
 use crate::planning::{AskProblem, Run};
-use crate::tools::files::Files;
+use crate::tools::files::{FileError, Files};
 use crate::tools::git::{Author, Commit, GitAuth, GitError, Opening, Remote, Workspace, Workspaces};
 use crate::tools::mcp::Mcp;
 use crate::tools::sandbox::Sandbox;
@@ -72,6 +72,27 @@ impl From<GitError> for Trouble {
     }
 }
 
+impl From<FileError> for Trouble {
+    fn from(error: FileError) -> Self {
+        let problem = match &error {
+            FileError::NoSpace(_) => AskProblem::Passing,
+            FileError::NotFound(_)
+            | FileError::Exists(_)
+            | FileError::NotAFile { .. }
+            | FileError::NotADirectory(_)
+            | FileError::NotEmpty(_)
+            | FileError::BehindALink(_)
+            | FileError::LeadsOutside(_)
+            | FileError::OfGit(_)
+            | FileError::TooLarge { .. }
+            | FileError::Denied(_)
+            | FileError::Unsupported
+            | FileError::Io { .. } => AskProblem::Lasting,
+        };
+        Self { problem, reason: error.to_string() }
+    }
+}
+
 /// Where git finds the repository, with a credential that is good for now.
 pub(super) async fn remote(ctx: &Ctx, project: &Project) -> Result<Remote, Trouble> {
     let forge = ctx.forge(project.forge).map_err(|error| Trouble::lasting(error.to_string()))?;
@@ -89,8 +110,7 @@ pub(super) async fn remote(ctx: &Ctx, project: &Project) -> Result<Remote, Troub
 
 /// The run's checkout as last committed.
 pub(super) async fn bench(ctx: &Ctx, project: &Project, run: &Run, bot: &Account) -> Result<Bench, Trouble> {
-    let plan = run.plan().and_then(|plan| Some((plan.place.as_ref()?, plan.ground.as_ref()?)));
-    let Some((place, ground)) = plan else {
+    let Some((place, ground)) = run.foundation() else {
         return Err(Trouble::lasting("the plan has no place to work in"));
     };
     let start: Commit =

@@ -32,6 +32,7 @@ mod desk;
 mod drive;
 mod errand;
 mod gate;
+mod gather;
 mod hands;
 mod pace;
 mod perform;

@@ -1,29 +1,24 @@
 //! Purpose: ask the model one question: gather what it may see, send it, turn the answer into a fact.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
 use super::ctx::Ctx;
-use super::hands::remote;
-use super::preflight::may_use;
-use super::settings::{Settled, settings};
+use super::gather::gather;
 use crate::actions::tools_of;
-use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, Comment, Permission, ThreadRef};
+use crate::domain::{CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::llm::{Failure, LlmError};
-use crate::plan::{Action, ActionId, ActionKind};
-use crate::planning::{AskProblem, Ended, Fact, Key, Outcome, Question, Record, Revision, Run};
-use crate::prompts::{Answer, Ask, Context, Remark, Task, Usage, hidden_in};
+use crate::plan::{
+    Action, ActionId, ActionKind, Alternative, Decided, OtherWay, QuestionId, ReplanPhase, Step, StepId,
+};
+use crate::planning::{
+    AskProblem, Ended, Fact, Key, Outcome, Policy, Question, Record, ReplanFact, Reply, Revision, Run,
+    TalkFact, outline, told,
+};
+use crate::prompts::{Answer, Ask, Context, Decide, Moment, Task, Told, Usage, hidden_in};
 
-const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
-
-/// The newest comments are read, and of each author the permission is looked up; more would cost more than they tell.
-const COMMENTS: usize = 100;
-/// How many files of the repository the planner is told of.
-const TREE: usize = 2_000;
 /// How many of the actions before are told of; more would make every prompt longer than the one before it.
 const NEWEST: usize = 5;
 
@@ -39,11 +34,12 @@ pub(super) fn ask(
     ctx: Arc<Ctx>,
     thread: ThreadRef,
     record: Record,
+    policy: Policy,
 ) -> impl FnOnce(Key, Question) -> BoxFuture<'static, Fact> {
     move |key, question| {
         Box::pin(async move {
-            match try_ask(&ctx, &thread, &record, question).await {
-                Ok(asked) => asked.into_fact(key, &record),
+            match try_ask(&ctx, &thread, &record, question, &policy).await {
+                Ok(asked) => asked.into_fact(key, question, &record),
                 Err(unanswered) => unanswered.into_fact(key, question),
             }
         })
@@ -61,39 +57,161 @@ async fn try_ask(
     thread: &ThreadRef,
     record: &Record,
     question: Question,
+    policy: &Policy,
 ) -> Result<Asked, Unanswered> {
     let run = record.live_run().ok_or_else(|| Unanswered::Broken("the run has ended".to_owned()))?;
     let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
     let context = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
     let hidden = hidden_in(&context);
-    let ask = typed(ctx, run, context, question).await?;
-    let model = match question {
-        Question::Work => &ctx.worker,
-        Question::Understand | Question::Decompose | Question::Sequence | Question::Reflect => &ctx.planner,
+    let ask = match question {
+        Question::Work => {
+            let plan = run.plan().ok_or_else(|| missing("steps"))?;
+            Ask::WorkerTurn { context, task: Box::new(task(ctx, run, plan).await?) }
+        }
+        Question::MapAnswers => mapping(forge, thread, run, context).await?,
+        Question::Understand
+        | Question::Decompose
+        | Question::Sequence
+        | Question::Reflect
+        | Question::Discover
+        | Question::Design
+        | Question::Summarise
+        | Question::Decide
+        | Question::Revise
+        | Question::Evaluate
+        | Question::OtherWay => typed(run, context, question, said(record, run, question, policy))?,
     };
+    let model = if question == Question::Work { &ctx.worker } else { &ctx.planner };
     let answered = model.answer(&ask).await.map_err(Unanswered::Model)?;
     Ok(Asked { answer: answered.answer, usage: answered.usage, hidden })
 }
 
-async fn typed(ctx: &Ctx, run: &Run, context: Context, question: Question) -> Result<Ask, Unanswered> {
-    let missing = |what: &str| Unanswered::Broken(format!("the run has no {what} yet"));
+fn missing(what: &str) -> Unanswered {
+    Unanswered::Broken(format!("the run has no {what} yet"))
+}
+
+/// What the question carries along, and whether a word about replanning is wanted with the answer.
+fn said(record: &Record, run: &Run, question: Question, policy: &Policy) -> Box<Told> {
+    let along = matches!(
+        question,
+        Question::Understand | Question::Decompose | Question::Sequence | Question::Reflect
+    );
+    let wanted = along && policy.replan.enabled && !policy.replan.separate_call;
+    Box::new(Told {
+        history: run.plan().map_or(vec![], |plan| newest(run, plan)),
+        earlier: record.earlier.iter().cloned().collect(),
+        decide: if wanted { Decide::Along } else { Decide::No },
+        ..told(run)
+    })
+}
+
+fn typed(run: &Run, context: Context, question: Question, told: Box<Told>) -> Result<Ask, Unanswered> {
     let goal = || run.goal.clone().ok_or_else(|| missing("goal"));
     let plan = || run.plan().ok_or_else(|| missing("steps"));
     Ok(match question {
-        Question::Understand => Ask::GoalUnderstanding { context },
-        Question::Decompose => Ask::TaskDecomposition { context, goal: goal()? },
+        Question::Understand => Ask::GoalUnderstanding { context, told },
+        Question::Discover => Ask::DiscoveryQuestions { context, goal: goal()?, told },
+        Question::Design => Ask::DesignDecisions { context, goal: goal()?, told },
+        Question::Summarise => Ask::DesignSummary { context, goal: goal()?, told },
+        Question::Decompose => Ask::TaskDecomposition { context, goal: goal()?, told },
         Question::Sequence => {
-            let Revision { steps, problems, .. } = plan()?.clone();
-            Ask::ActionSequence { context, goal: goal()?, steps, problems }
+            let problems = plan()?.problems.clone();
+            Ask::ActionSequence { context, goal: goal()?, steps: open_steps(run, plan()?), problems, told }
         }
-        Question::Work => Ask::WorkerTurn { context, task: Box::new(task(ctx, run, plan()?).await?) },
+        Question::Revise => {
+            let sealed: Vec<Step> = run.sealed_steps(plan()?).into_iter().cloned().collect();
+            let (open, problems) = (open_steps(run, plan()?), plan()?.problems.clone());
+            Ask::PlanRevision { context, goal: goal()?, sealed, open, problems, told }
+        }
         Question::Reflect => {
             let done = newest(run, plan()?);
             let last = plan()?.actions().filter(|action| ended(run, action).is_some()).last();
             let action_id = last.map_or(String::new(), |action| action.id.0.clone());
-            Ask::Reflection { context, goal: goal()?, done, action_id }
+            Ask::Reflection { context, goal: goal()?, done, action_id, told }
+        }
+        Question::Evaluate => {
+            Ask::FinalEvaluation { context, goal: goal()?, done: newest(run, plan()?), told }
+        }
+        Question::Decide => {
+            Ask::ReplanDecision { context, goal: run.goal.clone(), moment: moment(run), told }
+        }
+        Question::OtherWay => {
+            let hit = run.replans.limit.as_ref().ok_or_else(|| missing("limit"))?;
+            let wanted = run.replan(hit.replan).map(|replan| replan.decision.clone()).unwrap_or_default();
+            let limit = hit.limit.words().to_owned();
+            Ask::AlternativeApproach { context, goal: goal()?, limit, wanted: Box::new(wanted), told }
+        }
+        Question::Work | Question::MapAnswers => {
+            return Err(Unanswered::Broken("this question is asked elsewhere".to_owned()));
         }
     })
+}
+
+/// The steps that actions are wanted for, without what they rest on that is done.
+fn open_steps(run: &Run, plan: &Revision) -> Vec<Step> {
+    let sealed = run.sealed_steps(plan);
+    let is_open = |step: &&Step| !sealed.iter().any(|sealed| sealed.id == step.id);
+    let open: Vec<&Step> = plan.steps.iter().filter(is_open).collect();
+    let without_sealed = |step: &Step| {
+        let known = |on: &StepId| open.iter().any(|open| open.id == *on);
+        let dependencies = step.dependencies.iter().filter(|on| known(on)).cloned().collect();
+        Step { dependencies, ..step.clone() }
+    };
+    open.iter().map(|step| without_sealed(step)).collect()
+}
+
+/// What somebody said, and the questions that it may answer.
+async fn mapping(forge: &Forge, thread: &ThreadRef, run: &Run, context: Context) -> Result<Ask, Unanswered> {
+    let words = run.talk.unread.first().ok_or_else(|| missing("answer"))?;
+    let round = run.talk.open_round().ok_or_else(|| missing("question"))?;
+    let comments = forge.comments(thread).await.map_err(Unanswered::Forge)?;
+    let said = comments.into_iter().find(|comment| comment.id == words.comment);
+    // Taken back meanwhile: it answers nothing.
+    let words = said.map_or(String::new(), |comment| comment.body);
+    Ok(Ask::AnswerMapping { context, questions: round.questions.clone(), words })
+}
+
+fn moment(run: &Run) -> Moment {
+    let fresh = run.replans.fresh.as_ref();
+    let plan = run.plan();
+    let outcomes: Vec<bool> = plan
+        .iter()
+        .flat_map(|plan| plan.actions())
+        .filter_map(|action| ended(run, action))
+        .map(|ended| ended.outcome == Outcome::Succeeded)
+        .collect();
+    let failed = outcomes.iter().filter(|good| !**good).count();
+    let in_a_row = outcomes.iter().rev().take_while(|good| !**good).count();
+    let all = plan.map_or(0, |plan| plan.actions().count());
+    let error = fresh.and_then(|fresh| fresh.failed.as_ref()).and_then(|id| run.work.get(id)?.ended.as_ref());
+    let error = error.and_then(|ended| match &ended.outcome {
+        Outcome::Failed { why } => Some(why.clone()),
+        Outcome::Succeeded => None,
+    });
+    let remaining = plan.iter().flat_map(|plan| plan.actions()).filter(|a| !run.work.contains_key(&a.id));
+    Moment {
+        phase: fresh.map_or(ReplanPhase::Reflection, |fresh| fresh.phase),
+        result: result_of(run),
+        error,
+        progress: [outcomes.len(), all, failed, in_a_row],
+        remaining: remaining
+            .take(NEWEST * 4)
+            .map(|action| format!("{}: {}", action.id, action.purpose))
+            .collect(),
+    }
+}
+
+/// What the phase that ended last came to.
+fn result_of(run: &Run) -> String {
+    let phase = run.replans.fresh.as_ref().map(|fresh| fresh.phase);
+    match (phase, run.plan()) {
+        (Some(ReplanPhase::GoalUnderstanding), _) | (_, None) => serde_json::json!(run.goal).to_string(),
+        (Some(ReplanPhase::TaskDecomposition), Some(plan)) => serde_json::json!(plan.steps).to_string(),
+        (Some(ReplanPhase::ActionSequence), Some(plan)) => outline(run, plan).join("\n"),
+        (Some(ReplanPhase::Execution | ReplanPhase::Reflection) | None, Some(plan)) => {
+            newest(run, plan).pop().unwrap_or_default()
+        }
+    }
 }
 
 async fn task(ctx: &Ctx, run: &Run, plan: &Revision) -> Result<Task, Unanswered> {
@@ -148,22 +266,52 @@ fn newest(run: &Run, plan: &Revision) -> Vec<String> {
 }
 
 impl Asked {
-    fn into_fact(self, key: Key, record: &Record) -> Fact {
+    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
         let Self { answer, usage, hidden } = self;
         match answer {
-            Answer::Goal(goal) => Fact::GoalUnderstood { key, goal, usage, hidden },
-            Answer::Steps { reasoning, steps } => Fact::Decomposed { key, reasoning, steps, usage },
-            Answer::Actions(actions) => Fact::Sequenced { key, actions, usage },
-            Answer::Reflection(reflection) => {
-                Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage) }
+            Answer::Goal { goal, replan } => Fact::GoalUnderstood { key, goal, usage, hidden, replan },
+            Answer::Steps { reasoning, steps, replan } => {
+                Fact::Decomposed { key, reasoning, steps, usage, replan }
+            }
+            Answer::Actions { actions, replan } => {
+                Fact::Sequenced { key, actions: numbered(record, actions), usage, replan }
+            }
+            Answer::Reflection { reflection, replan } => {
+                Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage), replan }
             }
             Answer::Turn(call) => {
                 let current = record.live_run().and_then(Run::current_action);
                 let action = current.map_or_else(|| ActionId(String::new()), |(action, _)| action.id.clone());
                 Fact::Worked { key, action, call, usage }
             }
+            Answer::Questions(questions) => Fact::Talk(TalkFact::QuestionsFound { key, questions, usage }),
+            Answer::Mapping(answers) => Fact::Talk(mapped(key, answers, usage, record)),
+            Answer::Decisions(decisions) => Fact::Talk(TalkFact::DecisionsFound { key, decisions, usage }),
+            Answer::Summary(summary) => Fact::Talk(TalkFact::DesignSummarised { key, summary, usage }),
+            Answer::Revision { steps, actions } => {
+                let actions = numbered(record, actions);
+                Fact::Replan(ReplanFact::RevisionMade { key, steps, actions, usage })
+            }
+            Answer::Replan(said) if question == Question::Evaluate => {
+                Fact::Replan(ReplanFact::Evaluated { key, said, usage: Some(usage) })
+            }
+            Answer::Replan(said) => Fact::Replan(ReplanFact::DecisionGiven { key, said, usage: Some(usage) }),
+            Answer::Alternative(alternative) => {
+                Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
+            }
         }
     }
+}
+
+fn numbered(record: &Record, actions: Vec<Action>) -> Vec<Action> {
+    record.live_run().map_or_else(|| actions.clone(), |run| run.numbered(&actions))
+}
+
+fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &Record) -> TalkFact {
+    let words = record.live_run().and_then(|run| run.talk.unread.first());
+    let comment = words.map_or(CommentId(0), |words| words.comment);
+    let reply = |(question, answer)| Reply { question, answer: Some(answer) };
+    TalkFact::AnswersMapped { key, comment, answers: answers.into_iter().map(reply).collect(), usage }
 }
 
 impl Unanswered {
@@ -179,11 +327,44 @@ impl Unanswered {
             }
             Self::Broken(what) => (AskProblem::Lasting, what, None),
         };
-        // Reflecting is worth something, but no reason to stop.
-        if question == Question::Reflect && problem == AskProblem::Lasting {
-            return Fact::Reflected { key, reflection: None, usage };
+        // These are worth something, but no reason to stop.
+        let said = Decided::Unreadable { why: reason.clone() };
+        match (question, problem) {
+            (Question::Reflect, AskProblem::Lasting) => {
+                Fact::Reflected { key, reflection: None, usage, replan: Decided::Nothing }
+            }
+            (Question::Decide, AskProblem::Lasting) => {
+                Fact::Replan(ReplanFact::DecisionGiven { key, said, usage })
+            }
+            (Question::Evaluate, AskProblem::Lasting) => {
+                Fact::Replan(ReplanFact::Evaluated { key, said, usage })
+            }
+            // Without a summary there is nothing to review: back to the design.
+            (Question::Summarise, AskProblem::Lasting) if usage.is_some() => {
+                let (summary, usage) = (String::new(), usage.unwrap_or_default());
+                Fact::Talk(TalkFact::DesignSummarised { key, summary, usage })
+            }
+            (Question::OtherWay, AskProblem::Lasting) => {
+                let alternative = Alternative { way: OtherWay::Nothing, reasoning: reason };
+                Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage })
+            }
+            (
+                Question::Understand
+                | Question::Decompose
+                | Question::Sequence
+                | Question::Work
+                | Question::Reflect
+                | Question::Discover
+                | Question::MapAnswers
+                | Question::Design
+                | Question::Summarise
+                | Question::Decide
+                | Question::Revise
+                | Question::Evaluate
+                | Question::OtherWay,
+                _,
+            ) => Fact::AskFailed { key, problem, reason, usage },
         }
-        Fact::AskFailed { key, problem, reason, usage }
     }
 }
 
@@ -197,158 +378,4 @@ fn lasts(error: &LlmError) -> AskProblem {
         | LlmError::TooLarge
         | LlmError::Unreadable(_) => AskProblem::Lasting,
     }
-}
-
-async fn gather(
-    ctx: &Ctx,
-    forge: &Forge,
-    thread: &ThreadRef,
-    run: &Run,
-    question: Question,
-) -> Result<Context, ForgeError> {
-    let bot = forge.me().await?;
-    let state = forge.thread(thread).await?;
-    let mut rights = Rights { forge, thread, known: BTreeMap::new() };
-    let comments = match question {
-        Question::Work | Question::Reflect => steering(forge, thread, run, &state.author).await?,
-        Question::Understand | Question::Decompose | Question::Sequence => {
-            remarks(forge, thread, &bot, &mut rights).await?
-        }
-    };
-    let author_permission = match question {
-        Question::Work | Question::Reflect => None,
-        Question::Understand | Question::Decompose | Question::Sequence => {
-            Some(rights.of(&state.author).await?)
-        }
-    };
-    let settings = match settings(ctx, &thread.project).await? {
-        Settled::Settings(settings) => *settings,
-        Settled::BrokenFile(_) => ctx.config.for_repo(&thread.project),
-    };
-    let plans = matches!(question, Question::Decompose | Question::Sequence);
-    let (tree, tools) =
-        if plans { (tree(ctx, thread).await, tools(ctx, &settings).await) } else { (vec![], vec![]) };
-    let commands = settings.tools.commands.values().filter(|command| command.enabled);
-    let commands = if plans { commands.map(|command| command.argv.clone()).collect() } else { vec![] };
-    let documents = match question {
-        // Whoever works on one action reads the files that it needs.
-        Question::Work | Question::Reflect => vec![],
-        Question::Understand | Question::Decompose | Question::Sequence => documents(forge, thread).await?,
-    };
-    Ok(Context {
-        tree,
-        tools,
-        commands,
-        thread: thread.to_string(),
-        title: state.title,
-        body: state.body,
-        author: Some(state.author),
-        author_permission,
-        is_change_request: state.is_change_request,
-        comments,
-        documents,
-        language: settings.language.name().map(str::to_owned),
-        fence: run.id.0.replace('-', ""),
-        requester: Some(run.requester.id),
-    })
-}
-
-/// What everybody wrote, with what each may do now.
-async fn remarks(
-    forge: &Forge,
-    thread: &ThreadRef,
-    bot: &Account,
-    rights: &mut Rights<'_>,
-) -> Result<Vec<Remark>, ForgeError> {
-    let mut remarks = vec![];
-    let all = forge.comments(thread).await?;
-    for comment in all.into_iter().rev().take(COMMENTS).rev() {
-        if comment.author.id != bot.id {
-            let permission = rights.of(&comment.author).await?;
-            remarks.push(Remark { author: comment.author, permission, body: comment.body });
-        }
-    }
-    Ok(remarks)
-}
-
-/// What a worker reads: words of who asked for the run and of who wrote the thread, and what came in during the run from
-/// people who may steer it, whose right was looked up when it came. Nobody is looked up again for every turn.
-async fn steering(
-    forge: &Forge,
-    thread: &ThreadRef,
-    run: &Run,
-    author: &Account,
-) -> Result<Vec<Remark>, ForgeError> {
-    let counts = |comment: &Comment| {
-        let by = comment.author.id;
-        by == run.requester.id || by == author.id || run.sources.contains(&comment.id)
-    };
-    let all = forge.comments(thread).await?;
-    let newest: Vec<Comment> = all.into_iter().filter(counts).rev().take(COMMENTS).collect();
-    let remark = |comment: Comment| Remark {
-        author: comment.author,
-        permission: Permission::Write,
-        body: comment.body,
-    };
-    Ok(newest.into_iter().rev().map(remark).collect())
-}
-
-/// The files on the default branch. Without them a plan can still be made, so no trouble here is one for the run.
-async fn tree(ctx: &Ctx, thread: &ThreadRef) -> Vec<String> {
-    let (project, workspaces) = (&thread.project, &ctx.hands.workspaces);
-    let Ok(remote) = remote(ctx, project).await else { return vec![] };
-    let looked = async {
-        workspaces.refresh(project, &remote).await?;
-        match workspaces.default_branch(project).await? {
-            Some(head) => workspaces.tree(project, &head.commit, TREE).await.map(|tree| tree.paths),
-            None => Ok(vec![]),
-        }
-    };
-    looked.await.unwrap_or_else(|error| {
-        tracing::warn!("cannot list the files of {project} for the planner: {error}");
-        vec![]
-    })
-}
-
-async fn tools(ctx: &Ctx, settings: &RepoSettings) -> Vec<(String, String)> {
-    let offer = ctx.hands.mcp.offer().await;
-    for (server, why) in &offer.missing {
-        tracing::warn!("the tools of `{server}` are missing from the plan: {why}");
-    }
-    let allowed = offer.tools.into_iter().filter(|tool| may_use(&tool.name, settings));
-    allowed.map(|tool| (tool.name, tool.description.chars().take(300).collect())).collect()
-}
-
-/// Each author is looked up once per question.
-struct Rights<'a> {
-    forge: &'a Forge,
-    thread: &'a ThreadRef,
-    known: BTreeMap<AccountId, Permission>,
-}
-
-impl Rights<'_> {
-    async fn of(&mut self, account: &Account) -> Result<Permission, ForgeError> {
-        if let Some(permission) = self.known.get(&account.id) {
-            return Ok(*permission);
-        }
-        let permission = self.forge.permission(&self.thread.project, account).await?;
-        self.known.insert(account.id, permission);
-        Ok(permission)
-    }
-}
-
-async fn documents(forge: &Forge, thread: &ThreadRef) -> Result<Vec<(String, String)>, ForgeError> {
-    let mut found = vec![];
-    for name in DOCUMENTS {
-        match forge.read_file(&thread.project, name).await {
-            Ok(Some(text)) => found.push((name.to_owned(), text)),
-            Ok(None) => {}
-            // A README that is no text, or too long, is no reason not to plan.
-            Err(ForgeError::Broken(why) | ForgeError::Invalid(why)) => {
-                tracing::warn!("left {name} of {} out: {why}", thread.project);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
 }

@@ -4,7 +4,8 @@
 use sha2::{Digest, Sha256};
 
 use super::ctx::Ctx;
-use super::hands::{Trouble, allowed_command, remote};
+use super::gate;
+use super::hands::{Trouble, allowed_command, bench, remote};
 use super::settings::{Settled, settings};
 use crate::actions::{Finding, Found, Ground, Offered, RepoPath};
 use crate::config::RepoSettings;
@@ -36,17 +37,27 @@ async fn try_preflight(ctx: &Ctx, thread: &ThreadRef, run: &Run) -> Result<Fact,
     if forge.repository(project).await?.archived {
         return Err(Trouble::lasting("This repository is archived: nobody can push to it."));
     }
-    ctx.hands.workspaces.refresh(project, &remote(ctx, project).await?).await?;
-    let (place, base) = place(ctx, thread, &state, run, &bot).await?;
     let mut findings = vec![];
-    for action in run.plan().iter().flat_map(|plan| plan.actions()) {
-        findings.push(find(ctx, project, &base, action, &settings).await?);
-    }
-    let ground = Ground {
-        thread: thread_hash(&state),
-        base: base.as_str().to_owned(),
-        settings: settings_hash(&settings),
-        expires: ctx.now().plus(i64::from(settings.approval.expires_hours.get()) * HOUR_MS),
+    let (place, ground) = if let Some((place, old)) = run.foundation() {
+        // The work goes on where it is, on what is there by now.
+        let bench = bench(ctx, project, run, &bot).await?;
+        for action in run.plan().iter().flat_map(|plan| plan.open_actions()) {
+            findings.push(gate::find(ctx, action, &settings, &bench).await?);
+        }
+        (place.clone(), gate::ground_now(old, thread_hash(&state), &settings, ctx.now()))
+    } else {
+        ctx.hands.workspaces.refresh(project, &remote(ctx, project).await?).await?;
+        let (place, base) = place(ctx, thread, &state, run, &bot).await?;
+        for action in run.plan().iter().flat_map(|plan| plan.open_actions()) {
+            findings.push(find(ctx, project, &base, action, &settings).await?);
+        }
+        let ground = Ground {
+            thread: thread_hash(&state),
+            base: base.as_str().to_owned(),
+            settings: settings_hash(&settings),
+            expires: ctx.now().plus(i64::from(settings.approval.expires_hours.get()) * HOUR_MS),
+        };
+        (place, ground)
     };
     let set = plan_tool::set_action_specs(run, &findings, ground, place);
     set.map(|(_, fact)| fact).ok_or_else(|| Trouble::lasting("there is no plan to look at"))

@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 
 use super::ctx::Ctx;
 use super::desk::Desk;
+use crate::config::Notices;
 use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
-use crate::planning::{Fact, Key, Owed, Request, Revision, Run, RunId};
-use crate::render;
+use crate::planning::{Fact, Key, Owed, Replan, ReplanState, Request, Revision, Run, RunId, TalkFact};
+use crate::render::{self, Voice};
 use crate::store::{CommentState, Held, ThreadLease};
 
 /// All that the thread should show, drawn from the record alone.
@@ -24,6 +25,8 @@ pub(super) struct Picture {
     card: Option<(String, String)>,
     /// Previews that are not on the thread yet, by request.
     previews: Vec<(u32, String, String)>,
+    /// What is asked of people before the plan, and told about replans: each a comment that is brought up to date.
+    asides: Vec<Aside>,
     face: Option<(String, Option<Reaction>)>,
 }
 
@@ -57,13 +60,15 @@ impl Picture {
             answers: answers.collect(),
             card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, voice)?))),
             previews: previews(desk),
+            asides: run.map_or(vec![], |run| asides(run, voice, desk.notices)),
             face: run.map(|run| (format!("face/{}", run.id), render::reaction(run))),
         }
     }
 
     /// Whether somebody waits for an answer, or for something to answer.
     pub(super) fn is_owed(desk: &Desk) -> bool {
-        !desk.record.owed.is_empty() || unposted(desk).is_some()
+        let unasked = desk.record.live_run().is_some_and(Run::awaits_post);
+        !desk.record.owed.is_empty() || unposted(desk).is_some() || unasked
     }
 
     /// What remains to be seen once the answers are given.
@@ -89,6 +94,74 @@ fn previews(desk: &Desk) -> Vec<(u32, String, String)> {
             (request.number, key, render::preview(run, plan, request, &desk.voice))
         })
         .collect()
+}
+
+/// A comment beside the card.
+#[derive(Debug, Clone, PartialEq)]
+struct Aside {
+    key: String,
+    text: String,
+    what: What,
+    /// Where it stands, as the journal knows.
+    known: Option<CommentId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum What {
+    Questions(u32),
+    Decisions,
+    Review,
+    Notice,
+}
+
+impl What {
+    /// The journal keeps where people answer; a notice is found by its key alone.
+    fn posted(self, comment: CommentId) -> Option<Fact> {
+        match self {
+            Self::Questions(round) => Some(Fact::Talk(TalkFact::QuestionsPosted { round, comment })),
+            Self::Decisions => Some(Fact::Talk(TalkFact::DecisionsPosted { comment })),
+            Self::Review => Some(Fact::Talk(TalkFact::ReviewPosted { comment })),
+            Self::Notice => None,
+        }
+    }
+}
+
+fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
+    let id = &run.id;
+    let mut all = vec![];
+    for round in run.talk.rounds.iter().filter(|round| !round.questions.is_empty()) {
+        let key = format!("questions/{id}/{}", round.number);
+        let text = render::questions(run, round, voice);
+        all.push(Aside { key, text, what: What::Questions(round.number), known: round.comment });
+    }
+    if let Some(design) = &run.talk.design {
+        let turn = run.talk.rejections.len();
+        if !design.decisions.is_empty() {
+            let (key, text) = (format!("decisions/{id}/{turn}"), render::decisions(run, design, voice));
+            all.push(Aside { key, text, what: What::Decisions, known: design.comment });
+        }
+        if design.summary.is_some() {
+            let (key, text) = (format!("review/{id}/{turn}"), render::review(run, design, voice));
+            all.push(Aside { key, text, what: What::Review, known: design.review });
+        }
+    }
+    for replan in
+        run.replans.all.iter().filter(|replan| notices == Notices::Normal || needs_person(run, replan))
+    {
+        if let Some(text) = render::replan_notice(run, replan, voice) {
+            let key = format!("replan/{id}/{}", replan.id);
+            all.push(Aside { key, text, what: What::Notice, known: None });
+        }
+    }
+    // Nobody is asked anything any more; what was asked shows how it ended.
+    all.retain(|aside| run.is_live() || aside.known.is_some());
+    all
+}
+
+/// What waits for somebody is said aloud however quiet the bot shall be.
+fn needs_person(run: &Run, replan: &Replan) -> bool {
+    let at_limit = run.replans.limit.as_ref().is_some_and(|hit| hit.replan == replan.id && hit.told);
+    replan.state == ReplanState::Confirming || at_limit
 }
 
 pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture) -> Published {
@@ -119,6 +192,16 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
         failed = Some(trouble);
     }
     // After the card, so that the thread reads in order.
+    for aside in &picture.asides {
+        if failed.as_ref().is_some_and(Trouble::is_a_limit) {
+            break;
+        }
+        match easel.show_comment(&aside.key, &aside.text).await {
+            Ok(comment) if aside.known != Some(comment) => replied.extend(aside.what.posted(comment)),
+            Ok(_) => {}
+            Err(trouble) => failed = Some(trouble),
+        }
+    }
     for (request, key, text) in &picture.previews {
         match easel.post_once(key, text).await {
             Ok(comment) => replied.push(Fact::PreviewPosted { request: *request, comment }),

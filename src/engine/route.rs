@@ -8,9 +8,10 @@ use crate::domain::{Command, Event, EventKind, Millis, Project, Spoken, Thread, 
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{
-    Fact, Limits, Observation, PreviewSeen, Record, Rules, interpret, needs_permission, needs_thread,
+    Asked, Fact, Limits, Observation, PreviewSeen, Record, Rules, TicksSeen, interpret, needs_permission,
+    needs_thread,
 };
-use crate::render::read_boxes;
+use crate::render::{read_boxes, read_choices, read_ticks};
 use crate::store::Delivery;
 
 pub(super) enum Read {
@@ -52,13 +53,22 @@ pub(super) fn is_stop(delivery: &Delivery) -> bool {
     }
 }
 
-/// Whether a delivery may answer a preview: then it waits until the preview is known to stand.
+/// Whether a delivery may answer what is put up: then it waits until that is known to stand.
 pub(super) fn is_answer(delivery: &Delivery, bot_login: &str) -> bool {
     let answers = |event: &Event| match &event.kind {
         EventKind::CommentEdited { .. } => true,
         EventKind::CommentCreated { comment } => {
             let spoken = parse_command(&comment.body, bot_login);
-            matches!(spoken, Spoken::Command(Command::Approve { .. } | Command::Reject { .. }))
+            match spoken {
+                Spoken::Command(command) => matches!(
+                    command,
+                    Command::Approve { .. }
+                        | Command::Reject { .. }
+                        | Command::SkipQuestion { .. }
+                        | Command::Choose { .. }
+                ),
+                Spoken::Prose => true,
+            }
         }
         EventKind::Opened { .. }
         | EventKind::DescriptionEdited
@@ -151,8 +161,9 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
         rules => rules?,
     };
     let preview = preview_seen(ctx, desk, event).await?;
+    let ticks = ticks_seen(forge, desk, event).await?;
     let thread = thread.as_ref();
-    let seen = Observation { bot: &bot, rules: &rules, permission, thread, preview, now: ctx.now() };
+    let seen = Observation { bot: &bot, rules: &rules, permission, thread, preview, ticks, now: ctx.now() };
     Ok(interpret(&desk.record, event, &seen))
 }
 
@@ -180,6 +191,17 @@ async fn preview_seen(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Option<Pr
     let posted = posted.map_err(|error| ForgeError::Broken(error.to_string()))?;
     let intact = posted.is_some_and(|hash| hash == super::publish::hash(&empty));
     Ok(Some(PreviewSeen { request: request.number, boxes, intact }))
+}
+
+/// The boxes in questions or decisions of ours that somebody edited, as they stand now.
+async fn ticks_seen(forge: &Forge, desk: &Desk, event: &Event) -> Result<Option<TicksSeen>, ForgeError> {
+    let EventKind::CommentEdited { comment } = &event.kind else { return Ok(None) };
+    let Some(asked) = desk.record.asks_in(comment.id) else { return Ok(None) };
+    let now = forge.comments(&event.thread).await?.into_iter().find(|known| known.id == comment.id);
+    Ok(now.map(|now| match asked {
+        Asked::Questions => TicksSeen::Questions(read_ticks(&now.body)),
+        Asked::Decisions => TicksSeen::Decisions(read_choices(&now.body)),
+    }))
 }
 
 /// Boxes are looked at as they stand when somebody refers to them.

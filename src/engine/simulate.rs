@@ -131,7 +131,8 @@ impl<'a> Memory<'a> {
 
     async fn ask(&mut self, key: Key, question: Question) -> anyhow::Result<()> {
         self.note(vec![Fact::AskBegun { key: key.clone() }])?;
-        let ask = perform::ask(Arc::clone(self.ctx), self.thread.clone(), self.record.clone());
+        let (record, policy) = (self.record.clone(), self.policy.clone());
+        let ask = perform::ask(Arc::clone(self.ctx), self.thread.clone(), record, policy);
         let fact = ask(key, question).await;
         self.note(vec![fact])
     }

@@ -10,6 +10,7 @@ mod error;
 mod http;
 mod meter;
 mod offline;
+mod offline_talk;
 mod openai;
 mod outline;
 mod retry;
@@ -37,7 +38,7 @@ pub enum Model {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
     pub answer: Answer,
     pub usage: Usage,

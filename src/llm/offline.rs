@@ -3,10 +3,11 @@
 //! It invents nothing. What the description says is taken over; a step whose content is not spelled out becomes an open
 //! action for a worker, and a goal without criteria says that choices are open.
 
+use super::offline_talk as talk;
 use super::outline::{Content, File, Piece, Section, outline, paths_in};
 use crate::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Feedback, FeedbackKind, Goal, Reflection,
-    ReflectionStatus, Step, StepId,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    StepId,
 };
 use crate::prompts::{Answer, Ask, Context, Task, plain_text, visible_text};
 
@@ -16,11 +17,29 @@ const LINE: usize = 500;
 
 pub(super) fn answer(ask: &Ask) -> Answer {
     match ask {
-        Ask::GoalUnderstanding { context } => Answer::Goal(goal(context)),
+        Ask::GoalUnderstanding { context, .. } => {
+            Answer::Goal { goal: goal(context), replan: Decided::Nothing }
+        }
+        Ask::DiscoveryQuestions { goal, told, .. } => Answer::Questions(talk::questions(goal, told)),
+        // Numbered answers are read before anybody is asked; which question free words answer is beyond rules.
+        Ask::AnswerMapping { .. } => Answer::Mapping(vec![]),
+        Ask::DesignDecisions { .. } => Answer::Decisions(vec![]),
+        Ask::DesignSummary { goal, told, .. } => talk::design_summary(goal, told),
         Ask::TaskDecomposition { context, .. } => steps(context),
-        Ask::ActionSequence { context, steps, .. } => Answer::Actions(actions(context, steps)),
+        Ask::ActionSequence { context, steps, .. } => {
+            Answer::Actions { actions: actions(context, steps), replan: Decided::Nothing }
+        }
+        Ask::PlanRevision { context, open, .. } => {
+            Answer::Revision { steps: open.clone(), actions: actions(context, open) }
+        }
         Ask::WorkerTurn { task, .. } => Answer::Turn(turn(task)),
-        Ask::Reflection { done, action_id, .. } => Answer::Reflection(reflection(done, action_id)),
+        Ask::Reflection { done, action_id, .. } => {
+            Answer::Reflection { reflection: talk::reflection(done, action_id), replan: Decided::Nothing }
+        }
+        Ask::ReplanDecision { .. } => talk::no_replan(),
+        Ask::FinalEvaluation { done, .. } => talk::final_evaluation(done),
+        Ask::AlternativeApproach { .. } => talk::no_other_way(),
+        Ask::ConversationSummary { messages, .. } => talk::conversation_summary(messages),
     }
 }
 
@@ -43,19 +62,6 @@ fn turn(task: &Task) -> Call {
             FeedbackKind::Exploration,
             format!("Looked at the repository: {} entries", seen.lines().count()),
         ),
-    }
-}
-
-fn reflection(done: &[String], action_id: &str) -> Reflection {
-    let last = done.last().map(String::as_str).unwrap_or_default();
-    let status = if last.contains("failed") { ReflectionStatus::Failure } else { ReflectionStatus::Success };
-    Reflection {
-        action_id: action_id.to_owned(),
-        status,
-        evaluation: format!("By rules, without a language model: {}", one_line(last)),
-        alignment_with_plan: "as planned".to_owned(),
-        issues_identified: vec![],
-        plan_revision_needed: false,
     }
 }
 
@@ -213,7 +219,8 @@ fn steps(context: &Context) -> Answer {
         Source::Title => "The description has no list and no sections, so the title is the one step.",
     };
     let steps: Vec<Step> = (0..found.len()).map(|at| step(source, &found, at)).collect();
-    Answer::Steps { reasoning: format!("By rules, without a language model: {reasoning}"), steps }
+    let reasoning = format!("By rules, without a language model: {reasoning}");
+    Answer::Steps { reasoning, steps, replan: Decided::Nothing }
 }
 
 fn step(source: Source, found: &[Found], at: usize) -> Step {
@@ -229,6 +236,7 @@ fn step(source: Source, found: &[Found], at: usize) -> Step {
         dependencies: dependencies.into_iter().map(id).collect(),
         estimated_complexity: complexity(description, files),
         required_tools: vec![tool.to_owned()],
+        rests_on: vec![],
     }
 }
 

@@ -30,6 +30,9 @@ pub struct Step {
     pub dependencies: Vec<StepId>,
     pub estimated_complexity: Complexity,
     pub required_tools: Vec<String>,
+    /// Assumptions (`A1` and so on) that it would have to be planned anew without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<String>,
 }
 
 /// Why a list of steps is not a plan. The sentence goes to the model, so that it can mend its answer.
@@ -124,6 +127,7 @@ mod tests {
             dependencies: on.iter().map(|d| StepId((*d).to_owned())).collect(),
             estimated_complexity: Complexity::Low,
             required_tools: vec![],
+            rests_on: vec![],
         }
     }
 

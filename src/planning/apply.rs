@@ -1,14 +1,16 @@
 //! Purpose: what one fact does to the run that it belongs to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::effect::Key;
-use super::fact::{AskProblem, Fact};
+use super::fact::Fact;
+use super::notice::AskProblem;
 use super::proposal::{Approval, Proposal, Request};
-use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
+use super::replans::ReplanState;
+use super::run::{Delivery, End, EndState, Pause, Phase, Retry, Revision, Run, Sequence};
 use super::work::{Ended, Outcome, Turn, Work};
 use crate::domain::{Account, Millis};
-use crate::plan::{ActionId, StepId};
+use crate::plan::{ActionId, Decided, Reflection, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
 use crate::prompts::Usage;
 
 pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
@@ -16,7 +18,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::Paused { by, .. } => {
             run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
         }
-        Fact::Resumed { .. } => resumed(run),
+        Fact::Resumed { .. } => resumed(run, at),
         Fact::Cancelled { by, .. } => end(run, at, EndState::Cancelled { by: by.clone() }),
         Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
         Fact::Failed { reason } => end(run, at, EndState::Failed { reason: reason.clone() }),
@@ -24,14 +26,15 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::CommentArrived { used: false, .. } | Fact::DescriptionEdited { used: false, .. } => {
             run.unused_comments += 1;
         }
-        Fact::CommentArrived { used: true, comment, .. } => run.sources.push(*comment),
+        Fact::CommentArrived { used: true, comment, .. } => {
+            run.sources.push(*comment);
+            run.reflections.feedback |= run.phase() == Phase::Execute;
+        }
         Fact::AskBegun { .. } => {
             run.spent.model_calls += 1;
             run.busy_since = Some(at);
         }
-        Fact::TimerFired { key } => {
-            run.retry.take_if(|retry| retry.key == *key);
-        }
+        Fact::TimerFired { key } => time_is_up(run, key),
         Fact::StepSkipped { by, step, .. } => {
             skipped(run, step, by);
             run.look_for_undecided();
@@ -61,6 +64,8 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         | Fact::ActionInterrupted { .. }
         | Fact::Worked { .. }
         | Fact::Used { .. } => to_work(run, at, fact),
+        Fact::Talk(fact) => run.talks(at, fact),
+        Fact::Replan(fact) => run.replans(at, fact),
         Fact::DescriptionEdited { .. }
         | Fact::Aborted { .. }
         | Fact::Triggered { .. }
@@ -71,8 +76,9 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
 }
 
 /// A pause ends, or else somebody says that what is unclear shall be done once more.
-fn resumed(run: &mut Run) {
-    if run.pause.take().is_some() {
+fn resumed(run: &mut Run, at: Millis) {
+    if let Some(pause) = run.pause.take() {
+        move_deadlines(run, at.0.saturating_sub(pause.since.0));
         return;
     }
     if let Some(action) = run.unclear.take() {
@@ -80,13 +86,45 @@ fn resumed(run: &mut Run) {
     }
 }
 
+/// Time does not run against people while a run is paused.
+fn move_deadlines(run: &mut Run, by: i64) {
+    let rounds = run.talk.rounds.iter_mut().filter(|round| !round.closed).map(|round| &mut round.deadline);
+    let replans = run.replans.all.iter_mut().map(|replan| &mut replan.deadline);
+    for deadline in rounds.chain(replans) {
+        *deadline = deadline.map(|deadline| deadline.plus(by));
+    }
+}
+
+fn time_is_up(run: &mut Run, key: &Key) {
+    run.retry.take_if(|retry| retry.key == *key);
+    let id = run.id.clone();
+    if let Some(round) = run.talk.rounds.iter_mut().find(|round| round.key(&id) == *key) {
+        round.overdue = true;
+        round.deadline = None;
+    }
+    let waiting = run
+        .replans
+        .all
+        .iter_mut()
+        .find(|replan| replan.key(&id) == *key && replan.state == ReplanState::Confirming);
+    if let Some(replan) = waiting {
+        replan.state = ReplanState::Declined { by: None };
+    }
+}
+
 /// What is unclear in a step that is left out needs no answer any more.
 fn skipped(run: &mut Run, step: &StepId, by: &Account) {
     run.skipped.insert(step.clone(), by.clone());
+    let at_limit = run.replans.limit.as_ref().and_then(|hit| hit.failed.clone());
     let of_step = |action: &ActionId| {
         run.plan().is_some_and(|plan| plan.actions().any(|a| a.id == *action && a.task_id == *step))
     };
-    if let Some(action) = run.unclear.clone().filter(of_step) {
+    let settles_limit = at_limit.is_some_and(|failed| of_step(&failed));
+    let unclear = run.unclear.clone().filter(of_step);
+    if settles_limit {
+        run.replans.limit = None;
+    }
+    if let Some(action) = unclear {
         run.work.remove(&action);
         run.unclear = None;
     }
@@ -101,13 +139,10 @@ fn came_back(run: &mut Run, at: Millis, fact: &Fact) {
         failed(run, at, key, *problem, reason);
     } else if let Fact::Executed { .. } = fact {
         run.executed = true;
-    } else if let Fact::Reflected { key, reflection, usage } = fact {
+    } else if let Fact::Reflected { key, reflection, usage, replan } = fact {
         usage.iter().for_each(|usage| spend(run, usage));
         if takes(run, at, key) {
-            let reflections = &mut run.reflections;
-            reflections.all.extend(reflection.clone());
-            reflections.count += 1;
-            (reflections.since, reflections.failure) = (0, false);
+            reflected(run, reflection.as_ref(), replan);
         }
     } else if let Fact::Delivered { key, branch, commit, change, url } = fact
         && takes(run, at, key)
@@ -120,22 +155,27 @@ fn came_back(run: &mut Run, at: Millis, fact: &Fact) {
 }
 
 fn planned(run: &mut Run, at: Millis, fact: &Fact) {
-    if let Fact::GoalUnderstood { key, goal, usage, hidden } = fact {
+    if let Fact::GoalUnderstood { key, goal, usage, hidden, replan } = fact {
         spend(run, usage);
         if takes(run, at, key) {
             run.goal = Some(goal.clone());
             run.hidden = *hidden;
+            run.talk.rethink = false;
+            run.consider(ReplanPhase::GoalUnderstanding, replan.clone());
         }
-    } else if let Fact::Decomposed { key, steps, usage, .. } = fact {
+    } else if let Fact::Decomposed { key, steps, usage, replan, .. } = fact {
         spend(run, usage);
         if takes(run, at, key) {
-            run.revisions.push(Revision { steps: steps.clone(), ..Revision::default() });
+            decomposed(run, steps);
+            run.consider(ReplanPhase::TaskDecomposition, replan.clone());
         }
-    } else if let Fact::Sequenced { key, actions, usage } = fact {
+    } else if let Fact::Sequenced { key, actions, usage, replan } = fact {
         spend(run, usage);
-        let awaited = takes(run, at, key);
-        if let Some(plan) = run.revisions.last_mut().filter(|_| awaited) {
-            plan.sequence = Some(Sequence { actions: actions.clone(), at });
+        if takes(run, at, key) {
+            if let Some(plan) = run.revisions.last_mut() {
+                plan.sequence = Some(Sequence { actions: actions.clone(), at });
+            }
+            run.consider(ReplanPhase::ActionSequence, replan.clone());
         }
         run.look_for_undecided();
     } else if let Fact::SpecsSet { key, issues, .. } = fact
@@ -145,6 +185,40 @@ fn planned(run: &mut Run, at: Millis, fact: &Fact) {
         set_specs(run, fact, problems.collect());
         run.look_for_undecided();
     }
+}
+
+/// A replan has left an empty plan to be filled.
+fn decomposed(run: &mut Run, steps: &[Step]) {
+    match run.revisions.last_mut().filter(|plan| plan.steps.is_empty()) {
+        Some(plan) => plan.steps = steps.to_vec(),
+        None => run.revisions.push(Revision { steps: steps.to_vec(), ..Revision::default() }),
+    }
+}
+
+/// How sure a reflection counts that says the plan needs a change and not how sure it is.
+const REFLECTION_CONFIDENCE: f64 = 0.6;
+
+fn reflected(run: &mut Run, reflection: Option<&Reflection>, replan: &Decided) {
+    let reflections = &mut run.reflections;
+    reflections.all.extend(reflection.cloned());
+    // What people say is looked at however often they speak.
+    reflections.count += u32::from(!reflections.feedback);
+    (reflections.since, reflections.failure, reflections.feedback) = (0, false, false);
+    let said = match (replan, reflection) {
+        (Decided::Nothing, Some(reflection)) if reflection.plan_revision_needed => {
+            let decision = ReplanDecision {
+                replan_needed: true,
+                confidence: REFLECTION_CONFIDENCE,
+                reasoning: reflection.evaluation.clone(),
+                replan_type: ReplanType::PlanRevision,
+                issues_found: reflection.issues_identified.clone(),
+                ..ReplanDecision::default()
+            };
+            Decided::Decision { decision: Box::new(decision) }
+        }
+        (said, _) => said.clone(),
+    };
+    run.consider(ReplanPhase::Reflection, said);
 }
 
 fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
@@ -169,7 +243,7 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
         plan.left_out.extend(left_out.iter().map(|out| (out.id.clone(), out.why.clone())));
     } else if let Fact::Rejected { by, reason, .. } = fact {
         let why = format!("@{} turned the actions down: {reason}", by.login);
-        if run.work.is_empty() {
+        if plan.open_actions().all(|action| !run.work.contains_key(&action.id)) {
             turn_back(plan, vec![why]);
             run.progress += 1;
         } else {
@@ -222,9 +296,10 @@ fn set_specs(run: &mut Run, fact: &Fact, problems: Vec<String>) {
 fn turn_back(plan: &mut Revision, problems: Vec<String>) {
     plan.problems = problems;
     (plan.sequence, plan.proposal, plan.ground) = (None, None, None);
-    plan.specs = BTreeMap::new();
+    let sealed: BTreeSet<ActionId> = plan.sealed.iter().map(|action| action.id.clone()).collect();
+    plan.specs.retain(|id, _| sealed.contains(id));
+    plan.left_out.retain(|id, _| sealed.contains(id));
     plan.approvals.clear();
-    plan.left_out = BTreeMap::new();
     plan.changed.clear();
     if let Some(request) = plan.requests.last_mut() {
         request.void = true;
@@ -245,7 +320,13 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
             run.reflections.since += 1;
             run.reflections.failure |= matches!(outcome, Outcome::Failed { .. });
             let (outcome, evidence, actual) = (outcome.clone(), evidence.clone(), actual.clone());
+            let failed = matches!(outcome, Outcome::Failed { .. }) && !is_optional(run, action);
             at_work(run, action, |work| work.ended = Some(Ended { outcome, evidence, actual }));
+            run.replans.fresh = None;
+            run.consider(ReplanPhase::Execution, Decided::Nothing);
+            if let Some(fresh) = &mut run.replans.fresh {
+                fresh.failed = failed.then(|| action.clone());
+            }
         }
     } else if let Fact::ActionInterrupted { key, action } = fact
         && takes(run, at, key)
@@ -268,6 +349,10 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
     }
 }
 
+fn is_optional(run: &Run, id: &ActionId) -> bool {
+    run.plan().is_some_and(|plan| plan.actions().any(|action| action.id == *id && action.optional))
+}
+
 fn at_work(run: &mut Run, action: &ActionId, change: impl FnOnce(&mut Work)) {
     if let Some(work) = run.work.get_mut(action) {
         change(work);
@@ -275,7 +360,7 @@ fn at_work(run: &mut Run, action: &ActionId, change: impl FnOnce(&mut Work)) {
 }
 
 /// Whether this is what the run waits for. Anything under another key came too late and is evidence only.
-fn takes(run: &mut Run, at: Millis, key: &Key) -> bool {
+pub(super) fn takes(run: &mut Run, at: Millis, key: &Key) -> bool {
     let awaited = *key == run.key();
     if awaited {
         run.failed_asks = 0;
@@ -312,7 +397,7 @@ fn end(run: &mut Run, at: Millis, state: EndState) {
     run.end = Some(End { state, at });
 }
 
-fn spend(run: &mut Run, usage: &Usage) {
+pub(super) fn spend(run: &mut Run, usage: &Usage) {
     let spent = &mut run.spent;
     spent.input_tokens += usage.input_tokens;
     spent.output_tokens += usage.output_tokens;

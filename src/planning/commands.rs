@@ -2,10 +2,12 @@
 //! with. Whether its author may give it has been asked before.
 
 use super::budget::Limits;
-use super::fact::{Fact, Notice, Trigger};
+use super::fact::Fact;
 use super::interpret::Reading;
+use super::notice::{Notice, Trigger};
 use super::plan_tool::{self, Approver, Refusal};
-use super::run::Run;
+use super::replans::{ReplanFact, Settled};
+use super::run::{Hold, Run};
 use super::work::StepState;
 use crate::domain::{Account, Command, CommentId, Right, Verdict};
 use crate::plan::StepId;
@@ -33,20 +35,50 @@ impl Reading<'_> {
         match command {
             Command::Pause if run.pause.is_some() => word.notice(Notice::AlreadyPaused),
             Command::Pause => vec![self.paused(Some(word.comment))],
-            Command::Resume if run.pause.is_none() && run.unclear.is_none() => word.notice(Notice::NotPaused),
-            Command::Resume => vec![self.resumed(Some(word.comment))],
+            Command::Resume => self.resume(run, word),
             Command::Cancel => plan_tool::clear_current(run, word.by, Some(word.comment)),
-            Command::Approve { what } => self.approve(run, word, what),
-            Command::Reject { why } => word.answered(plan_tool::reject(run, word.approver(), why), "reject"),
+            Command::Approve { what } => {
+                self.review(run, None, word.by, word.comment).unwrap_or_else(|| self.approve(run, word, what))
+            }
+            Command::Reject { why } => self
+                .review(run, Some(why), word.by, word.comment)
+                .unwrap_or_else(|| word.answered(plan_tool::reject(run, word.approver(), why), "reject")),
             Command::SkipStep { step } => word.skip(run, step),
             Command::Budget { by } => word.raise(run, by),
-            Command::SkipQuestion { .. }
-            | Command::Choose { .. }
-            | Command::Replan { .. }
-            | Command::Resolve { .. } => word.notice(Notice::NotYet { command: command.clone() }),
+            Command::SkipQuestion { question } => self.skip_question(run, question, word.comment),
+            Command::Choose { decision, option, because } => {
+                self.choose(run, (decision, option, because), word.comment)
+            }
+            Command::Replan { why } => word.replan(run, why),
+            Command::Resolve { .. } => word.notice(Notice::NotYet { command: command.clone() }),
             Command::Help | Command::Status | Command::Plan | Command::Retry | Command::Unknown { .. } => {
                 vec![]
             }
+        }
+    }
+
+    /// Goes on: after a pause, with an action that nobody knows of, or with the plan as it is.
+    fn resume(&self, run: &Run, word: &Word<'_>) -> Vec<Fact> {
+        let (by, comment) = (word.by.clone(), Some(word.comment));
+        match run.hold() {
+            Some(Hold::Paused(_) | Hold::Unclear(_)) => vec![self.resumed(comment)],
+            Some(Hold::Confirm(replan)) => {
+                let declined = ReplanFact::ReplanDeclined { replan_id: replan.id, by: Some(by), comment };
+                vec![Fact::Replan(declined)]
+            }
+            Some(Hold::Limit(_)) => {
+                let settled = ReplanFact::LimitSettled { how: Settled::GoOn, by: Some(by), comment };
+                vec![Fact::Replan(settled)]
+            }
+            Some(
+                Hold::Retry(_)
+                | Hold::Answers(_)
+                | Hold::Decisions(_)
+                | Hold::Review(_)
+                | Hold::Approval(_)
+                | Hold::Budget(_),
+            )
+            | None => word.notice(Notice::NotPaused),
         }
     }
 
@@ -139,6 +171,15 @@ impl Word<'_> {
         }
     }
 
+    /// The yes to a replan that the model was not sure of, or a wish of one's own.
+    fn replan(&self, run: &Run, why: &str) -> Vec<Fact> {
+        let (by, comment) = (self.by.clone(), Some(self.comment));
+        vec![Fact::Replan(match run.hold() {
+            Some(Hold::Confirm(replan)) => ReplanFact::ReplanConfirmed { replan_id: replan.id, by, comment },
+            Some(_) | None => ReplanFact::ReplanAsked { by, why: why.to_owned(), comment },
+        })]
+    }
+
     fn skip(&self, run: &Run, name: &str) -> Vec<Fact> {
         let cannot =
             |why: &str| self.notice(Notice::CannotSkip { step: name.to_owned(), why: why.to_owned() });
@@ -150,6 +191,8 @@ impl Word<'_> {
             StepState::AtWork if run.unclear.is_some() => self.skipped(step.id.clone()),
             StepState::AtWork => cannot("I am at work on it"),
             StepState::Done(_) => cannot("it is done"),
+            // At a limit, leaving it out is a way to go on.
+            StepState::Failed(_) if run.replans.limit.is_some() => self.skipped(step.id.clone()),
             StepState::Failed(_) => cannot("it has failed"),
             StepState::SkippedBy(_) => cannot("it is skipped already"),
         }

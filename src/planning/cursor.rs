@@ -1,12 +1,14 @@
 //! Purpose: where a run is: the one thing that comes next, read off what exists. Pauses and other holds come before.
 
+use super::converse::converse;
 use super::effect::{Policy, Question};
 use super::fact::Fact;
 use super::plan_tool;
+use super::reconsider::{announce, reconsider};
 use super::run::{Revision, Run};
 use super::work::{Ended, Outcome, StepState, Turn, Work};
 use crate::actions::is_open;
-use crate::plan::{Action, Call, FeedbackKind, StepId};
+use crate::plan::{Action, Call, FeedbackKind, Level, StepId};
 
 pub(super) enum Next<'a> {
     Ask(Question),
@@ -22,15 +24,24 @@ pub(super) fn next<'a>(run: &'a Run, policy: &Policy) -> Next<'a> {
     if let Some(reason) = &run.broken {
         return Next::Note(plan_tool::give_up(run, reason));
     }
-    let Some(plan) = run.plan().filter(|_| run.goal.is_some()) else {
-        let question = if run.goal.is_none() { Question::Understand } else { Question::Decompose };
-        return Next::Ask(question);
+    if let Some(first) = reconsider(run, policy).or_else(|| converse(run, policy)) {
+        return first;
+    }
+    if run.goal.is_none() || run.talk.rethink {
+        return Next::Ask(Question::Understand);
+    }
+    let Some(plan) = run.plan().filter(|plan| !plan.steps.is_empty()) else {
+        return Next::Ask(Question::Decompose);
     };
     if plan.sequence.is_none() {
         if plan.regenerated > policy.regenerations {
             return Next::Note(plan_tool::give_up(run, &impossible(plan)));
         }
-        return Next::Ask(Question::Sequence);
+        let partial = plan.origin.as_ref().is_some_and(|origin| origin.level == Level::Partial);
+        return Next::Ask(if partial { Question::Revise } else { Question::Sequence });
+    }
+    if let Some(fact) = announce(run, plan, policy) {
+        return Next::Note(vec![fact]);
     }
     if plan.proposal.is_none() {
         return Next::Note(plan_tool::propose(run).into_iter().collect());
@@ -70,11 +81,14 @@ fn execution<'a>(run: &'a Run, plan: &'a Revision, policy: &Policy) -> Next<'a> 
 pub(super) fn is_reflection_due(run: &Run, policy: &Policy) -> bool {
     let reflections = &run.reflections;
     let due = reflections.failure || reflections.since >= policy.reflection_interval.max(1);
-    due && reflections.count < policy.max_reflections && !run.executed
+    let counted = due && reflections.count < policy.max_reflections;
+    (counted || reflections.feedback) && !run.executed
 }
 
 fn failure<'a>(run: &'a Run, plan: &'a Revision) -> Option<(&'a Action, &'a str)> {
-    plan.actions().filter(|action| !action.optional).find_map(|action| {
+    let counts = |action: &&Action| !action.optional && !run.accepted.contains(&action.id);
+    let of_step = |action: &&Action| !run.skipped.contains_key(&action.task_id);
+    plan.actions().filter(counts).filter(of_step).find_map(|action| {
         match run.work.get(&action.id).and_then(|work| work.ended.as_ref()) {
             Some(Ended { outcome: Outcome::Failed { why }, .. }) => Some((action, why.as_str())),
             Some(Ended { outcome: Outcome::Succeeded, .. }) | None => None,
@@ -131,9 +145,20 @@ fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
         && step.is_none_or(|step| step.dependencies.iter().all(grounded))
 }
 
+/// Whether anything of this plan has been carried out.
+fn worked(run: &Run, plan: &Revision) -> bool {
+    plan.open_actions().any(|action| run.work.contains_key(&action.id))
+}
+
 fn finish<'a>(run: &'a Run, policy: &Policy) -> Next<'a> {
     if !run.executed {
-        return Next::Note(vec![plan_tool::executed(run)]);
+        let looks =
+            policy.replan.enabled && run.plan().is_some_and(|plan| !plan.evaluated && worked(run, plan));
+        return if looks {
+            Next::Ask(Question::Evaluate)
+        } else {
+            Next::Note(vec![plan_tool::executed(run)])
+        };
     }
     let changed = run
         .work

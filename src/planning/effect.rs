@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::converse::Interactive;
 use super::cursor::{Next, is_reflection_due, next};
 use super::fact::Fact;
+use super::reconsider::at_limit;
+use super::replans::ReplanPolicy;
 use super::run::{Hold, Retry, Run};
 use crate::actions::Risk;
 use crate::domain::Millis;
-use crate::plan::{ActionId, Call};
+use crate::plan::{ActionId, Call, Decided};
 
 /// Names one effect of one run. Derived from the run alone, so that after a crash the same effect has the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -74,10 +77,24 @@ pub enum Question {
     /// The next turn of the worker on the current action.
     Work,
     Reflect,
+    /// What people should be asked before the design.
+    Discover,
+    /// Which questions somebody's words answer.
+    MapAnswers,
+    Design,
+    Summarise,
+    /// Whether the plan should change, asked by itself.
+    Decide,
+    /// What takes the place of what is not done.
+    Revise,
+    /// What the plan came to as a whole.
+    Evaluate,
+    /// How to go on without a replan.
+    OtherWay,
 }
 
 /// The numbers that the core decides by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// How long to wait before trying again after the first, second … passing failure. As many as there are entries;
     /// one failure more ends the run.
@@ -96,6 +113,8 @@ pub struct Policy {
     pub max_turns: usize,
     pub max_refused: u32,
     pub delivers: bool,
+    pub interactive: Interactive,
+    pub replan: ReplanPolicy,
 }
 
 impl Default for Policy {
@@ -111,6 +130,8 @@ impl Default for Policy {
             max_turns: 12,
             max_refused: 4,
             delivers: true,
+            interactive: Interactive::Auto,
+            replan: ReplanPolicy::default(),
         }
     }
 }
@@ -130,9 +151,17 @@ pub fn next_effects(run: &Run, in_flight: &InFlight, policy: &Policy) -> Vec<Eff
     if !run.is_live() {
         return vec![];
     }
+    let until = |key: Key, deadline: Option<Millis>| deadline.map(|until| Effect::Wait { key, until });
     let effect = match run.hold() {
         Some(Hold::Retry(retry)) => Some(try_again(run, retry, policy)),
-        Some(Hold::Paused(_) | Hold::Approval(_) | Hold::Unclear(_)) => None,
+        Some(Hold::Answers(round)) => until(round.key(&run.id), round.deadline),
+        Some(Hold::Confirm(replan)) => until(replan.key(&run.id), replan.deadline),
+        Some(Hold::Limit(hit)) => {
+            at_limit(run, hit, policy).map(|facts| Effect::Note { key: run.key(), facts })
+        }
+        Some(
+            Hold::Paused(_) | Hold::Approval(_) | Hold::Unclear(_) | Hold::Decisions(_) | Hold::Review(_),
+        ) => None,
         // What costs nothing more is still done: an end has to be written down.
         Some(Hold::Budget(_)) => Some(effect(run, policy)).filter(|effect| !effect.costs()),
         None => Some(effect(run, policy)),
@@ -159,7 +188,8 @@ fn try_again(run: &Run, retry: &Retry, policy: &Policy) -> Effect {
         Some(until) => Effect::Wait { key, until },
         // Looking back is worth something, but no reason to stop.
         None if is_reflection_due(run, policy) && run.broken.is_none() => {
-            let skipped = Fact::Reflected { key: run.key(), reflection: None, usage: None };
+            let replan = Decided::Nothing;
+            let skipped = Fact::Reflected { key: run.key(), reflection: None, usage: None, replan };
             Effect::Note { key, facts: vec![skipped] }
         }
         None => Effect::Note { key, facts: super::plan_tool::give_up(run, &retry.reason) },

@@ -4,55 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{Limits, Resource};
 use super::effect::Key;
+use super::notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
 use super::proposal::{Actor, Counts, Named, Place, Wanted};
-use super::run::RunId;
+use super::replans::ReplanFact;
+use super::talk::TalkFact;
 use super::work::{Evidence, Outcome};
 use crate::actions::{Ground, Issue, Spec};
-use crate::domain::{Account, Command, CommentId, Millis, Permission, ThreadRef};
-use crate::plan::{Action, ActionId, Call, Goal, Reflection, Step, StepId};
+use crate::domain::{Account, CommentId, Millis, Permission, ThreadRef};
+use crate::plan::{Action, ActionId, Call, Decided, Goal, Reflection, Step, StepId};
 use crate::prompts::Usage;
-
-/// One line of a thread's journal: a fact, when it was recorded, and the run it belongs to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    pub seq: i64,
-    pub at: Millis,
-    /// `None` for what concerns the thread and no run, such as a refusal.
-    pub run: Option<RunId>,
-    pub fact: Fact,
-}
-
-impl Entry {
-    /// Reads the fact out of a journal line, which also carries the line's own fields.
-    ///
-    /// # Errors
-    /// When the type is unknown or a field is missing: a newer version wrote it, or the line is damaged.
-    pub fn from_line(seq: i64, at: Millis, run: Option<RunId>, line: &str) -> Result<Self, UnreadableEntry> {
-        let fact = serde_json::from_str(line).map_err(|error| UnreadableEntry {
-            seq,
-            kind: kind_of(line),
-            why: error.to_string(),
-        })?;
-        Ok(Self { seq, at, run, fact })
-    }
-}
-
-fn kind_of(line: &str) -> String {
-    #[derive(Deserialize)]
-    struct Typed {
-        r#type: String,
-    }
-    serde_json::from_str(line).map_or_else(|_| "unknown".to_owned(), |typed: Typed| typed.r#type)
-}
-
-/// An entry that this version cannot read; going on without it could break a promise, so the thread stands still.
-#[derive(Debug, thiserror::Error)]
-#[error("journal entry {seq} of type `{kind}` cannot be read: {why}; was it written by a newer version?")]
-pub struct UnreadableEntry {
-    pub seq: i64,
-    pub kind: String,
-    pub why: String,
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -127,17 +87,23 @@ pub enum Fact {
         /// Characters that people cannot see, taken out of what the model was shown.
         #[serde(default)]
         hidden: u64,
+        #[serde(default, skip_serializing_if = "Decided::is_nothing")]
+        replan: Decided,
     },
     Decomposed {
         key: Key,
         reasoning: String,
         steps: Vec<Step>,
         usage: Usage,
+        #[serde(default, skip_serializing_if = "Decided::is_nothing")]
+        replan: Decided,
     },
     Sequenced {
         key: Key,
         actions: Vec<Action>,
         usage: Usage,
+        #[serde(default, skip_serializing_if = "Decided::is_nothing")]
+        replan: Decided,
     },
     PlanProposed {
         actor: Actor,
@@ -262,6 +228,8 @@ pub enum Fact {
         /// `None`: the model had nothing usable to say.
         reflection: Option<Reflection>,
         usage: Option<Usage>,
+        #[serde(default, skip_serializing_if = "Decided::is_nothing")]
+        replan: Decided,
     },
     Executed {
         actor: Actor,
@@ -307,53 +275,23 @@ pub enum Fact {
     Failed {
         reason: String,
     },
+    /// What belongs to the conversation before the plan, under names of its own.
+    #[serde(untagged)]
+    Talk(TalkFact),
+    /// What belongs to replanning.
+    #[serde(untagged)]
+    Replan(ReplanFact),
 }
 
 impl Fact {
-    /// Whether it is about the thread and no run of it. Exhaustive, so that every new fact is thought about.
+    /// Whether it is about the thread and no run of it.
     #[must_use]
     pub fn is_of_thread(&self) -> bool {
-        match self {
-            Self::Refused { .. } | Self::Noticed { .. } | Self::Replied { .. } => true,
-            Self::Triggered { .. }
-            | Self::CommentArrived { .. }
-            | Self::DescriptionEdited { .. }
-            | Self::Paused { .. }
-            | Self::Resumed { .. }
-            | Self::Cancelled { .. }
-            | Self::Stopped { .. }
-            | Self::AskBegun { .. }
-            | Self::GoalUnderstood { .. }
-            | Self::Decomposed { .. }
-            | Self::Sequenced { .. }
-            | Self::PlanProposed { .. }
-            | Self::SpecsSet { .. }
-            | Self::ApprovalRequested { .. }
-            | Self::PreviewPosted { .. }
-            | Self::BoxesTicked { .. }
-            | Self::PreviewTampered { .. }
-            | Self::Approved { .. }
-            | Self::Rejected { .. }
-            | Self::StepSkipped { .. }
-            | Self::BudgetRaised { .. }
-            | Self::ActionBegun { .. }
-            | Self::ActionEnded { .. }
-            | Self::ActionInterrupted { .. }
-            | Self::Worked { .. }
-            | Self::Used { .. }
-            | Self::Reflected { .. }
-            | Self::Executed { .. }
-            | Self::Delivered { .. }
-            | Self::Completed { .. }
-            | Self::Aborted { .. }
-            | Self::EffectFailed { .. }
-            | Self::AskFailed { .. }
-            | Self::TimerFired { .. }
-            | Self::Failed { .. } => false,
-        }
+        matches!(self, Self::Refused { .. } | Self::Noticed { .. } | Self::Replied { .. })
     }
 
-    /// The comment that brought this fact about: its text has been taken, and never is again.
+    /// The comment that brought this fact about: its text has been taken, and never is again. Exhaustive, so that every
+    /// new fact is thought about.
     #[must_use]
     pub fn spoken_in(&self) -> Option<CommentId> {
         match self {
@@ -368,6 +306,8 @@ impl Fact {
             | Self::StepSkipped { comment, .. }
             | Self::BudgetRaised { comment, .. } => *comment,
             Self::CommentArrived { comment, .. } => Some(*comment),
+            Self::Talk(fact) => fact.spoken_in(),
+            Self::Replan(fact) => fact.spoken_in(),
             Self::Replied { .. }
             | Self::DescriptionEdited { .. }
             | Self::Stopped { .. }
@@ -397,91 +337,4 @@ impl Fact {
             | Self::Failed { .. } => None,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    Assigned,
-    Labelled,
-    Mentioned,
-    /// `/retry`: the unfinished part of the run before.
-    Retried,
-    /// A reviewer asked for changes on a change request of ours.
-    ChangesRequested,
-}
-
-/// An action that will not run although its plan does, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    pub id: ActionId,
-    pub why: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    Unassigned,
-    Unlabelled,
-    Closed,
-}
-
-/// Whether asking again may help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AskProblem {
-    /// Nobody answered, or too many asked: later may go well.
-    Passing,
-    /// The answer will not become better by waiting.
-    Lasting,
-}
-
-/// What a comment is owed an answer for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "notice", rename_all = "snake_case")]
-pub enum Notice {
-    HelpAsked,
-    StatusAsked,
-    UnknownVerb {
-        word: String,
-    },
-    /// A trigger on a repository where planning is switched off.
-    PlanningIsOff,
-    /// The repository's own settings file cannot be obeyed, because it cannot be understood.
-    RepoFileBroken {
-        why: String,
-    },
-    /// There have been too many runs on this thread within the last hour.
-    TooManyRuns,
-    AlreadyRunning,
-    NothingRunning {
-        verb: String,
-    },
-    AlreadyPaused,
-    NotPaused,
-    /// An approval, a rejection or a raise with nothing that it could answer.
-    NothingToAnswer {
-        verb: String,
-    },
-    /// An approval that was not understood, or names what was not put up; nothing of it counts.
-    BadApproval {
-        why: String,
-    },
-    /// An approval that counts in part: what stays out, and why.
-    LeftOutOfApproval {
-        left_out: Vec<LeftOut>,
-    },
-    /// A step that is unknown, at work or done cannot be skipped.
-    CannotSkip {
-        step: String,
-        why: String,
-    },
-    BadBudget {
-        words: String,
-    },
-    NothingToRetry,
-    /// A verb that this version knows, but cannot carry out.
-    NotYet {
-        command: Command,
-    },
 }

@@ -4,8 +4,10 @@
 //! event: a trigger counts only while it still stands, a stop only while it is still true. When the forge cannot be
 //! read, stops count and triggers wait for another try (the engine retries the delivery).
 
+use super::answers::TicksSeen;
 use super::budget::Limits;
-use super::fact::{Fact, Notice, StopReason, Trigger};
+use super::fact::Fact;
+use super::notice::{Notice, StopReason, Trigger};
 use super::plan_tool;
 use super::proposal::Actor;
 use super::record::Record;
@@ -57,6 +59,8 @@ pub struct Observation<'a> {
     pub thread: Option<&'a Thread>,
     /// The preview that was edited, if it is one.
     pub preview: Option<PreviewSeen>,
+    /// The boxes in a comment that asks something, if that was edited.
+    pub ticks: Option<TicksSeen>,
     pub now: Millis,
 }
 
@@ -112,7 +116,9 @@ pub fn needs_permission(record: &Record, event: &Event, bot: &Account) -> bool {
         }
         EventKind::Reviewed { asks_for_changes, .. } => running || *asks_for_changes,
         EventKind::DescriptionEdited | EventKind::ReviewCommented { .. } => running,
-        EventKind::CommentEdited { comment } => record.preview_request(comment.id).is_some(),
+        EventKind::CommentEdited { comment } => {
+            record.preview_request(comment.id).is_some() || record.asks_in(comment.id).is_some()
+        }
         EventKind::CommentDeleted { comment_id } => record.preview_request(*comment_id).is_some(),
         EventKind::Closed
         | EventKind::Reopened
@@ -168,7 +174,10 @@ pub fn interpret(record: &Record, event: &Event, seen: &Observation<'_>) -> Vec<
         EventKind::DescriptionEdited => reading.description_edited(),
         // An edited comment is no command: what people reacted to must stay what was said. Boxes in a preview of ours
         // are another matter.
-        EventKind::CommentEdited { .. } => reading.preview_edited(),
+        EventKind::CommentEdited { .. } => match &seen.ticks {
+            Some(ticks) => reading.with_run(|run| reading.ticked(run, ticks)),
+            None => reading.preview_edited(),
+        },
         EventKind::CommentDeleted { comment_id } => reading.preview_deleted(*comment_id),
         EventKind::Reopened | EventKind::ReviewRequested { .. } => vec![],
     }
@@ -274,6 +283,9 @@ impl Reading<'_> {
             return vec![];
         }
         self.with_run(|run| {
+            if let Some(facts) = self.answer(run, comment) {
+                return facts;
+            }
             let (permission, used) = self.steers(run);
             vec![Fact::CommentArrived { by: self.event.actor.clone(), permission, comment: comment.id, used }]
         })

@@ -10,26 +10,47 @@
 //! Three properties hold (see `tests/it/core.rs`): any prefix of any journal folds; folding the same entries gives the
 //! same record; a run that has ended has no effects.
 
+mod answers;
 mod apply;
 mod budget;
 mod commands;
+mod converse;
 mod cursor;
 mod effect;
+mod entry;
 mod fact;
 mod interpret;
+mod notice;
 pub mod plan_tool;
 mod proposal;
+mod reconsider;
 mod record;
+mod replans;
+mod revise;
 mod run;
+mod talk;
+mod talked;
+mod told;
 mod work;
 
+pub use answers::TicksSeen;
 pub use budget::{Limits, Reached, Resource, Spent};
+pub use converse::Interactive;
 pub use effect::{Effect, InFlight, Key, Policy, Question, keeps, next_effects};
-pub use fact::{AskProblem, Entry, Fact, LeftOut, Notice, StopReason, Trigger, UnreadableEntry};
+pub use entry::{Entry, UnreadableEntry};
+pub use fact::Fact;
 pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
+pub use notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
-pub use record::{Owed, Record};
-pub use run::{
-    Delivery, End, EndState, Hold, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
+pub use record::{Asked, Owed, Record};
+pub use replans::{
+    Fresh, Limit, LimitHit, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult, ReplanState, Replans,
+    Settled, Verdict, judge, level_of,
 };
+pub use revise::{outline, repeats};
+pub use run::{
+    Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
+};
+pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
+pub use told::told;
 pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work};

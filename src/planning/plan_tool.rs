@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::effect::{Effect, InFlight, Policy, next_effects};
-use super::fact::{Fact, LeftOut};
+use super::fact::Fact;
+use super::notice::LeftOut;
 use super::proposal::{Actor, Counts, Named, Place, PlanStatus, Wanted};
 use super::record::Record;
 use super::run::{EndState, Phase, Revision, Run, RunId};
@@ -111,7 +112,7 @@ pub fn set_action_specs(
     ground: Ground,
     place: Place,
 ) -> Option<(ValidationReport, Fact)> {
-    let actions: Vec<Action> = run.plan()?.actions().cloned().collect();
+    let actions: Vec<Action> = run.plan()?.open_actions().cloned().collect();
     let (mut specs, issues) = examine(&actions, findings);
     for spec in &mut specs {
         if let Some(action) = actions.iter().find(|action| action.id == spec.id) {

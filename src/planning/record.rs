@@ -4,15 +4,19 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::apply::apply;
 use super::effect::Key;
-use super::fact::{Entry, Fact, Notice, Trigger};
+use super::entry::Entry;
+use super::fact::Fact;
+use super::notice::{Notice, Trigger};
 use super::proposal::Request;
-use super::run::{Run, RunId};
+use super::revise::outline;
+use super::run::{EndState, Run, RunId};
 use crate::domain::{CommentId, Millis, Permission};
 
 /// At most this many answers to comments on one thread within an hour: two bots that answer each other fall silent.
 const REPLIES_AN_HOUR: usize = 10;
 const BEGUN_KEPT: usize = 16;
 const HOUR_MS: i64 = 3_600_000;
+const EARLIER_KEPT: usize = 5;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
@@ -30,6 +34,8 @@ pub struct Record {
     begun_at: VecDeque<Millis>,
     /// What is said once per thread only, as it was said.
     said: BTreeSet<String>,
+    /// What the runs before the newest came to, oldest first, a few of them.
+    pub earlier: VecDeque<String>,
 }
 
 /// A comment that the thread is owed. Its key names it on the forge, so that it is written once.
@@ -37,6 +43,13 @@ pub struct Record {
 pub enum Owed {
     Reply { key: Key, to: String, notice: Notice },
     Refusal { key: Key, to: String, what: String, needs: Permission, comment: Option<CommentId> },
+}
+
+/// What a comment of ours asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Questions,
+    Decisions,
 }
 
 impl Owed {
@@ -68,6 +81,19 @@ impl Record {
     pub fn preview_request(&self, comment: CommentId) -> Option<&Request> {
         let plan = self.live_run()?.plan()?;
         plan.requests.iter().find(|request| request.comment == Some(comment))
+    }
+
+    /// What the live run asks people in this comment.
+    #[must_use]
+    pub fn asks_in(&self, comment: CommentId) -> Option<Asked> {
+        let talk = &self.live_run()?.talk;
+        let by_round = talk.rounds.last().is_some_and(|round| round.comment == Some(comment));
+        let by_design = talk.design.as_ref().is_some_and(|design| design.comment == Some(comment));
+        match (by_round, by_design) {
+            (true, _) => Some(Asked::Questions),
+            (false, true) => Some(Asked::Decisions),
+            (false, false) => None,
+        }
     }
 
     /// How many runs began since then, of the newest few.
@@ -112,6 +138,12 @@ impl Record {
             sources: entry.fact.spoken_in().into_iter().collect(),
             ..run
         };
+        if let Some(before) = self.run.as_ref() {
+            self.earlier.push_back(sum_up(before));
+            if self.earlier.len() > EARLIER_KEPT {
+                self.earlier.pop_front();
+            }
+        }
         self.run = Some(match (&self.run, how) {
             (Some(before), Trigger::Retried) => run.with_the_rest_of(before),
             (_, _) => run,
@@ -180,6 +212,11 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::CannotSkip { .. }
             | Notice::BadBudget { .. }
             | Notice::NothingToRetry
+            | Notice::AnswerUnclear { .. }
+            | Notice::AnswersDiffer { .. }
+            | Notice::StillWaiting { .. }
+            | Notice::NoSuchChoice { .. }
+            | Notice::TwoOptions { .. }
             | Notice::NotYet { .. } => None,
         },
     }
@@ -187,4 +224,17 @@ fn said_once(owed: &Owed) -> Option<String> {
 
 fn is_of(run: &Run, id: Option<&RunId>) -> bool {
     id == Some(&run.id)
+}
+
+/// A run in a few lines, for the one that comes after it.
+fn sum_up(run: &Run) -> String {
+    let end = match run.end.as_ref().map(|end| &end.state) {
+        Some(EndState::Failed { reason }) => format!("failed: {reason}"),
+        Some(state) => state.as_str().to_owned(),
+        None => "unfinished".to_owned(),
+    };
+    let goal = run.goal.as_ref().map_or("", |goal| goal.main_objective.as_str());
+    let plan = run.plan().map_or(String::new(), |plan| outline(run, plan).join("; "));
+    let text = format!("A run for @{}: {goal}. It {end}. {plan}", run.requester.login);
+    text.chars().take(1_500).collect()
 }

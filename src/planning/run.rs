@@ -2,18 +2,20 @@
 //!
 //! The phase is a cursor over what exists (goal, steps, actions, work), never a stored field: a jump back loses nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Limits, Reached, Spent};
 use super::effect::Key;
-use super::fact::{StopReason, Trigger};
+use super::notice::{StopReason, Trigger};
 use super::proposal::{Approval, Place, Proposal, Request};
+use super::replans::{LimitHit, Replan, ReplanState, Replans};
+use super::talk::{Design, Round, Talk};
 use super::work::{StepState, Work};
 use crate::actions::{Ground, Spec};
 use crate::domain::{Account, CommentId, Millis, ThreadRef};
-use crate::plan::{Action, ActionId, Goal, Reflection, Step, StepId};
+use crate::plan::{Action, ActionId, Goal, Level, Reflection, Step, StepId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -33,6 +35,10 @@ pub struct Run {
     pub started_at: Millis,
     pub event_at: Option<Millis>,
     pub goal: Option<Goal>,
+    pub talk: Talk,
+    pub replans: Replans,
+    /// Actions that failed, and that the run goes on without.
+    pub accepted: BTreeSet<ActionId>,
     /// Characters that nobody sees, taken out of what the model was shown.
     pub hidden: u64,
     /// #0 is the first plan; each replan adds one. The last is the one in force.
@@ -73,10 +79,29 @@ pub struct Reflections {
     /// Actions that ended since the last one, and whether one of them failed.
     pub since: u32,
     pub failure: bool,
+    /// Somebody who may steer has said something since.
+    pub feedback: bool,
+}
+
+/// Where a plan comes from that is not the first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    pub replan: u32,
+    pub level: Level,
+    pub reason: String,
+    pub at: Millis,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Revision {
+    /// `None` for the first plan.
+    pub origin: Option<Origin>,
+    /// Whether it is in the history that the replan has led to this plan.
+    pub announced: bool,
+    /// Whether its end has been looked at as a whole.
+    pub evaluated: bool,
+    /// Actions of the plan before that stay as they are: done, skipped or never approved.
+    pub sealed: Vec<Action>,
     pub steps: Vec<Step>,
     pub sequence: Option<Sequence>,
     pub proposal: Option<Proposal>,
@@ -98,7 +123,18 @@ pub struct Revision {
 
 impl Revision {
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.sealed.iter().chain(self.open_actions())
+    }
+
+    /// Those that this revision has brought.
+    pub fn open_actions(&self) -> impl Iterator<Item = &Action> {
         self.sequence.iter().flat_map(|sequence| &sequence.actions)
+    }
+
+    /// Whether it goes on with the steps of the plan before.
+    #[must_use]
+    pub fn keeps_checklist(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.level <= Level::Actions)
     }
 }
 
@@ -186,6 +222,12 @@ pub enum Hold<'a> {
     Retry(&'a Retry),
     /// An action may or may not have happened; a person says how to go on.
     Unclear(&'a ActionId),
+    Answers(&'a Round),
+    Decisions(&'a Design),
+    Review(&'a Design),
+    Confirm(&'a Replan),
+    /// It may not replan any more, and people say how to go on.
+    Limit(&'a LimitHit),
     Approval(&'a Request),
     Budget(Reached),
 }
@@ -200,6 +242,9 @@ impl Run {
             started_at,
             event_at: None,
             goal: None,
+            talk: Talk::default(),
+            replans: Replans::default(),
+            accepted: BTreeSet::new(),
             hidden: 0,
             revisions: vec![],
             work: BTreeMap::new(),
@@ -268,9 +313,12 @@ impl Run {
         match (&self.goal, self.plan()) {
             (None, _) => Phase::Understand,
             (Some(_), None) => Phase::Decompose,
+            (Some(_), Some(plan)) if plan.steps.is_empty() => Phase::Decompose,
             (Some(_), Some(Revision { sequence: None, .. })) => Phase::Sequence,
             (Some(_), Some(_)) if self.executed => Phase::Deliver,
-            (Some(_), Some(_)) if !self.work.is_empty() => Phase::Execute,
+            (Some(_), Some(plan)) if plan.open_actions().any(|a| self.work.contains_key(&a.id)) => {
+                Phase::Execute
+            }
             (Some(_), Some(plan)) if plan.ground.is_some() && plan.undecided.is_empty() => Phase::Execute,
             (Some(_), Some(_)) => Phase::Approve,
         }
@@ -287,10 +335,51 @@ impl Run {
         if let Some(action) = &self.unclear {
             return Some(Hold::Unclear(action));
         }
+        if self.hears_people() {
+            return None;
+        }
+        if let Some(hold) = self.waits_for_people() {
+            return Some(hold);
+        }
         if let Some(request) = self.plan().and_then(|plan| self.open_request(plan)) {
             return Some(Hold::Approval(request));
         }
         self.budget.reached(&self.spent).filter(|_| !self.executed && self.broken.is_none()).map(Hold::Budget)
+    }
+
+    /// Whether somebody has said something that may change the plan; it comes before waiting for anything else.
+    fn hears_people(&self) -> bool {
+        let planned = self.plan().is_some_and(|plan| !plan.steps.is_empty());
+        let asked = self.replans.fresh.as_ref().is_some_and(|fresh| fresh.by.is_some());
+        asked || (planned && !self.talk.contradicted.is_empty())
+    }
+
+    fn waits_for_people(&self) -> Option<Hold<'_>> {
+        let talk = &self.talk;
+        if talk.unread.is_empty() && talk.unclear.is_none() {
+            if let Some(round) = talk.open_round().filter(|round| round.waits()) {
+                return Some(Hold::Answers(round));
+            }
+            if let Some(design) = talk.design.as_ref().filter(|design| design.approved.is_none()) {
+                if !design.open_decisions().is_empty() {
+                    return Some(Hold::Decisions(design));
+                }
+                if design.summary.is_some() {
+                    return Some(Hold::Review(design));
+                }
+            }
+        }
+        if let Some(replan) = self.replans.all.last().filter(|replan| replan.state == ReplanState::Confirming)
+        {
+            return Some(Hold::Confirm(replan));
+        }
+        self.replans.limit.as_ref().filter(|hit| hit.told).map(Hold::Limit)
+    }
+
+    /// The branch, and what the plan in force or the last one before it stands on.
+    #[must_use]
+    pub fn foundation(&self) -> Option<(&Place, &Ground)> {
+        self.revisions.iter().rev().find_map(|plan| Some((plan.place.as_ref()?, plan.ground.as_ref()?)))
     }
 
     /// The name of the effect that the run is at: how far it has come, and which attempt. Any other is stale.

@@ -3,17 +3,44 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Account, AccountId, AccountKind, Permission, Right, Verdict};
-use crate::plan::{Action, Call, Goal, Reflection, Step};
+use crate::plan::{
+    Action, Alternative, Call, Decided, DecisionPoint, Goal, Question, QuestionId, Reflection,
+    ReplanDecision, ReplanPhase, Step,
+};
 
 /// One question, with all that is needed to answer it. One variant per schema name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     GoalUnderstanding {
         context: Context,
+        told: Box<Told>,
+    },
+    /// What people should be asked before the work is cut into steps.
+    DiscoveryQuestions {
+        context: Context,
+        goal: Goal,
+        told: Box<Told>,
+    },
+    /// Which of the open questions somebody's words answer.
+    AnswerMapping {
+        context: Context,
+        questions: Vec<Question>,
+        words: String,
+    },
+    DesignDecisions {
+        context: Context,
+        goal: Goal,
+        told: Box<Told>,
+    },
+    DesignSummary {
+        context: Context,
+        goal: Goal,
+        told: Box<Told>,
     },
     TaskDecomposition {
         context: Context,
         goal: Goal,
+        told: Box<Told>,
     },
     ActionSequence {
         context: Context,
@@ -21,6 +48,18 @@ pub enum Ask {
         steps: Vec<Step>,
         /// Why the last sequence was turned down; none the first time.
         problems: Vec<String>,
+        told: Box<Told>,
+    },
+    /// Steps and actions that take the place of those that are not done.
+    PlanRevision {
+        context: Context,
+        goal: Goal,
+        /// The steps that are done: they stay as they are, and others may depend on them.
+        sealed: Vec<Step>,
+        /// The steps that are not done, as they were planned.
+        open: Vec<Step>,
+        problems: Vec<String>,
+        told: Box<Told>,
     },
     /// The next turn of a worker on one open action.
     WorkerTurn {
@@ -34,7 +73,85 @@ pub enum Ask {
         done: Vec<String>,
         /// The action that is looked at.
         action_id: String,
+        told: Box<Told>,
     },
+    /// Whether to replan, as a question of its own.
+    ReplanDecision {
+        context: Context,
+        goal: Option<Goal>,
+        moment: Moment,
+        told: Box<Told>,
+    },
+    /// What the whole plan came to, once all of it is carried out.
+    FinalEvaluation {
+        context: Context,
+        goal: Goal,
+        done: Vec<String>,
+        told: Box<Told>,
+    },
+    /// A limit does not let it replan: is there another way?
+    AlternativeApproach {
+        context: Context,
+        goal: Goal,
+        /// Which limit, in words.
+        limit: String,
+        wanted: Box<ReplanDecision>,
+        told: Box<Told>,
+    },
+    /// The oldest part of a conversation, to be kept in short.
+    ConversationSummary {
+        context: Context,
+        messages: Vec<String>,
+    },
+}
+
+/// What has been said, decided and tried in this run, each part bounded by whoever fills it in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Questions with their answers; `None` for those that were skipped.
+    pub answers: Vec<(Question, Option<String>)>,
+    /// `A1` and so on with what is assumed.
+    pub assumptions: Vec<(String, String)>,
+    /// Topic, name of the chosen option, and why.
+    pub decisions: Vec<(String, String, String)>,
+    pub design_summary: Option<String>,
+    /// Why people turned the design down, newest last.
+    pub rejections: Vec<String>,
+    /// What the plan has to mind this time: why it is made anew.
+    pub advice: Vec<String>,
+    /// The plan in force, a line for each step.
+    pub plan: Vec<String>,
+    /// What happened last, oldest first.
+    pub history: Vec<String>,
+    /// The replans of this run so far.
+    pub replans: Vec<String>,
+    /// What earlier runs on this thread came to.
+    pub earlier: Vec<String>,
+    pub decide: Decide,
+}
+
+/// Whether a decision about replanning is wanted with the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Decide {
+    /// Under the key `replan_decision` of the same answer.
+    Along,
+    /// Not here: it is asked for by itself, or not at all.
+    #[default]
+    No,
+}
+
+/// What a replan decision is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    pub phase: ReplanPhase,
+    /// What the phase came to, in JSON or in lines of evidence.
+    pub result: String,
+    /// What went wrong, if something did.
+    pub error: Option<String>,
+    /// Finished, all, failed, and failed in a row.
+    pub progress: [usize; 4],
+    /// What is still to be done.
+    pub remaining: Vec<String>,
 }
 
 /// An open action as its worker sees it. Nothing in it grows with the number of actions that are done.
@@ -59,36 +176,77 @@ impl Ask {
     pub fn schema_name(&self) -> &'static str {
         match self {
             Self::GoalUnderstanding { .. } => "goal_understanding",
+            Self::DiscoveryQuestions { .. } => "discovery_questions",
+            Self::AnswerMapping { .. } => "answer_mapping",
+            Self::DesignDecisions { .. } => "design_decisions",
+            Self::DesignSummary { .. } => "design_summary",
             Self::TaskDecomposition { .. } => "task_decomposition",
             Self::ActionSequence { .. } => "action_sequence",
+            Self::PlanRevision { .. } => "plan_revision",
             Self::WorkerTurn { .. } => "worker_turn",
             Self::Reflection { .. } => "reflection",
+            Self::ReplanDecision { .. } => "replan_decision",
+            Self::FinalEvaluation { .. } => "final_evaluation",
+            Self::AlternativeApproach { .. } => "alternative_approach",
+            Self::ConversationSummary { .. } => "conversation_summary",
         }
     }
 
     #[must_use]
     pub fn context(&self) -> &Context {
         match self {
-            Self::GoalUnderstanding { context }
+            Self::GoalUnderstanding { context, .. }
+            | Self::DiscoveryQuestions { context, .. }
+            | Self::AnswerMapping { context, .. }
+            | Self::DesignDecisions { context, .. }
+            | Self::DesignSummary { context, .. }
             | Self::TaskDecomposition { context, .. }
             | Self::ActionSequence { context, .. }
+            | Self::PlanRevision { context, .. }
             | Self::WorkerTurn { context, .. }
-            | Self::Reflection { context, .. } => context,
+            | Self::Reflection { context, .. }
+            | Self::ReplanDecision { context, .. }
+            | Self::FinalEvaluation { context, .. }
+            | Self::AlternativeApproach { context, .. }
+            | Self::ConversationSummary { context, .. } => context,
         }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    Goal(Goal),
+    Goal {
+        goal: Goal,
+        replan: Decided,
+    },
+    Questions(Vec<Question>),
+    /// Which question each part of the words answers; empty: none of them.
+    Mapping(Vec<(QuestionId, String)>),
+    Decisions(Vec<DecisionPoint>),
+    Summary(String),
     Steps {
         reasoning: String,
         steps: Vec<Step>,
+        replan: Decided,
     },
     /// Ordered as they are to be carried out.
-    Actions(Vec<Action>),
+    Actions {
+        actions: Vec<Action>,
+        replan: Decided,
+    },
+    /// The open steps of the new plan, and the actions for them.
+    Revision {
+        steps: Vec<Step>,
+        actions: Vec<Action>,
+    },
     Turn(Call),
-    Reflection(Reflection),
+    Reflection {
+        reflection: Reflection,
+        replan: Decided,
+    },
+    /// A replan decision, or a final evaluation, which is one.
+    Replan(Decided),
+    Alternative(Alternative),
 }
 
 /// What the planner sees of the thread and its repository. Texts are as written; the prompt cleans and caps them.

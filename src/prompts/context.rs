@@ -55,6 +55,16 @@ pub(super) fn data(context: &Context, what: &str, text: &str, most: usize) -> St
     page.text
 }
 
+/// The text without the fence: for what stands outside of one.
+pub(super) fn unforged<'t>(context: &Context, text: &'t str) -> Cow<'t, str> {
+    struck(text, fence(context))
+}
+
+/// A space in its place, not nothing: striking one out must not put another together.
+fn struck<'t>(text: &'t str, fence: &str) -> Cow<'t, str> {
+    if text.contains(fence) { Cow::Owned(text.replace(fence, " ")) } else { Cow::Borrowed(text) }
+}
+
 /// How many characters the prompt leaves out of what people wrote, because people do not see them either.
 #[must_use]
 pub fn hidden_in(context: &Context) -> u64 {
@@ -72,7 +82,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn block(&mut self, what: &str, content: &Visible, most: usize) {
         let (shown, cut) = capped(content.text.trim(), most);
-        let shown = self.unforged(shown);
+        let shown = struck(shown, self.fence);
         let _ = write!(self.text, "<<<{fence} {what}\n{shown}\n{fence}>>>\n", fence = self.fence);
         let name = what.split(" by ").next().unwrap_or(what);
         if cut > 0 {
@@ -83,15 +93,6 @@ impl Page<'_> {
                 writeln!(self.text, "({} hidden characters were removed from the {name}.)", content.hidden);
         }
         self.text.push('\n');
-    }
-
-    /// A space in its place, not nothing: striking one out must not put another together.
-    fn unforged<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if text.contains(self.fence) {
-            Cow::Owned(text.replace(self.fence, " "))
-        } else {
-            Cow::Borrowed(text)
-        }
     }
 
     /// The newest remarks that fit, oldest of them first.

@@ -7,6 +7,9 @@ type Object = Map<String, Value>;
 /// How many places in the prose are tried. Models that think aloud write braces before they answer.
 const MAX_PLACES: usize = 64;
 
+/// The key of a decision that comes along with an answer.
+pub(super) const DECISION: &str = "replan_decision";
+
 /// The object that answers the question `name`, which has the key `expected`; or, failing that, the first object.
 pub(super) fn object(text: &str, name: &str, expected: &str) -> Option<Object> {
     let whole = std::iter::once(text.trim()).filter_map(parse);
@@ -57,12 +60,17 @@ fn embedded(text: &str) -> impl Iterator<Item = Object> {
     })
 }
 
-/// Some models wrap the answer into its own name, or into a call of a tool with that name.
+/// Some models wrap the answer into its own name, or into a call of a tool with that name. A decision about replanning
+/// may then stand beside it, and belongs to it.
 fn unwrapped(mut object: Object, name: &str) -> Object {
-    if object.len() == 1
+    let beside = object.keys().filter(|key| *key != name).all(|key| key == DECISION);
+    if beside
         && let Some(Value::Object(_)) = object.get(name)
-        && let Some(Value::Object(inner)) = object.remove(name)
+        && let Some(Value::Object(mut inner)) = object.remove(name)
     {
+        if let Some(decision) = object.remove(DECISION) {
+            inner.entry(DECISION).or_insert(decision);
+        }
         return inner;
     }
     if object.get("name").and_then(Value::as_str) == Some(name) {
@@ -96,6 +104,9 @@ mod tests {
         check("I start from {} and {x} and {\"b\":2}: {\"aim\":1}", aim);
         check(r#"{"goal":{"aim":1}}"#, aim);
         check(r#"{"name":"goal","arguments":{"aim":1}}"#, aim);
+        let decided = Some(r#"{"aim":1,"replan_decision":{"x":2}}"#);
+        check(r#"{"goal":{"aim":1},"replan_decision":{"x":2}}"#, decided);
+        check(r#"{"goal":{"aim":1,"replan_decision":{"x":2}},"replan_decision":3}"#, decided);
         check("```json\n{\"name\":\"goal\",\"arguments\":{\"aim\":1}}\n```", aim);
         check(r#"{"other":2}"#, Some(r#"{"other":2}"#));
         check(r#"{"aim":"{\"}"} tail"#, Some(r#"{"aim":"{\"}"}"#));

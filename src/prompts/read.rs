@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 
 use super::extract;
 use super::wire::{ActionAnswer, DecompositionAnswer, GoalAnswer, SequenceAnswer, SpecAnswer, SubtaskAnswer};
-use super::{Answer, Ask, plain_text, read_turn};
+use super::{Answer, Ask, Told, plain_text, read_replan, read_talk, read_turn};
 use crate::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, PlanProblem, Step, StepId, check_steps,
+    Action, ActionId, ActionKind, ActionSpec, Complexity, Decided, Goal, PlanProblem, Step, StepId,
+    check_steps,
 };
 
 /// Why an answer cannot be used. The sentence goes back to the model, so it says what to do about it.
@@ -30,19 +31,61 @@ const PARAGRAPH: usize = 4_000;
 /// When there is no JSON object in the text, or it does not answer the question.
 pub fn read_answer(ask: &Ask, text: &str) -> Result<Answer, Unreadable> {
     match ask {
-        Ask::GoalUnderstanding { .. } => goal(parse(ask, text, "main_objective")?).map(Answer::Goal),
-        Ask::TaskDecomposition { .. } => steps(parse(ask, text, "subtasks")?),
-        Ask::ActionSequence { steps, .. } => {
-            actions(parse(ask, text, "actions")?, steps).map(Answer::Actions)
+        Ask::GoalUnderstanding { told, .. } => {
+            let (answer, replan) = with_decision(ask, told, text, "main_objective")?;
+            Ok(Answer::Goal { goal: goal(answer)?, replan })
+        }
+        Ask::DiscoveryQuestions { .. } => read_talk::discovery(fit(object(ask, text, "questions")?)?),
+        Ask::AnswerMapping { questions, .. } => {
+            read_talk::mapping(fit(object(ask, text, "answers")?)?, questions)
+        }
+        Ask::DesignDecisions { .. } => read_talk::decisions(fit(object(ask, text, "decisions")?)?),
+        Ask::DesignSummary { .. } | Ask::ConversationSummary { .. } => {
+            read_talk::summary(fit(object(ask, text, "summary")?)?)
+        }
+        Ask::TaskDecomposition { told, .. } => {
+            let (answer, replan) = with_decision(ask, told, text, "subtasks")?;
+            decomposition(answer, told, replan)
+        }
+        Ask::ActionSequence { steps, told, .. } => {
+            let (answer, replan) = with_decision(ask, told, text, "actions")?;
+            Ok(Answer::Actions { actions: actions(answer, steps)?, replan })
+        }
+        Ask::PlanRevision { sealed, told, .. } => {
+            read_replan::revision(parse(ask, text, "subtasks")?, sealed, told)
         }
         Ask::WorkerTurn { .. } => read_turn::turn(parse(ask, text, "tool")?).map(Answer::Turn),
-        Ask::Reflection { action_id, .. } => {
-            read_turn::reflection(parse(ask, text, "evaluation")?, action_id).map(Answer::Reflection)
+        Ask::Reflection { action_id, told, .. } => {
+            let (answer, replan) = with_decision(ask, told, text, "evaluation")?;
+            Ok(Answer::Reflection { reflection: read_turn::reflection(answer, action_id)?, replan })
         }
+        Ask::ReplanDecision { .. } | Ask::FinalEvaluation { .. } => {
+            read_replan::alone(object(ask, text, "replan_needed")?)
+        }
+        Ask::AlternativeApproach { .. } => read_replan::alternative(fit(object(ask, text, "way")?)?),
     }
 }
 
+/// A phase's answer and the decision that came along with it. A broken decision never spoils a good answer.
+fn with_decision<T: DeserializeOwned>(
+    ask: &Ask,
+    told: &Told,
+    text: &str,
+    expected: &str,
+) -> Result<(T, Decided), Unreadable> {
+    let mut object = object(ask, text, expected)?;
+    let decision = object.remove(extract::DECISION);
+    check_width(&object)?;
+    Ok((fit(object)?, read_replan::beside(told, decision)))
+}
+
 fn parse<T: DeserializeOwned>(ask: &Ask, text: &str, expected: &str) -> Result<T, Unreadable> {
+    let object = object(ask, text, expected)?;
+    check_width(&object)?;
+    fit(object)
+}
+
+fn object(ask: &Ask, text: &str, expected: &str) -> Result<Map<String, Value>, Unreadable> {
     if text.trim().is_empty() {
         return complain("the answer is empty");
     }
@@ -50,10 +93,11 @@ fn parse<T: DeserializeOwned>(ask: &Ask, text: &str, expected: &str) -> Result<T
         return complain("the answer is longer than 1 MiB; leave file contents out");
     }
     let text = without_fence(ask, text);
-    let Some(object) = extract::object(&text, ask.schema_name(), expected) else {
-        return complain("there is no complete JSON object in the answer");
-    };
-    check_width(&object)?;
+    extract::object(&text, ask.schema_name(), expected)
+        .ok_or_else(|| Unreadable("there is no complete JSON object in the answer".to_owned()))
+}
+
+pub(super) fn fit<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Unreadable> {
     serde_json::from_value(Value::Object(object)).map_err(|error| {
         Unreadable(format!("the JSON does not fit the schema: {}", one_line(&error.to_string(), 300)))
     })
@@ -97,9 +141,18 @@ fn goal(answer: GoalAnswer) -> Result<Goal, Unreadable> {
     })
 }
 
-fn steps(answer: DecompositionAnswer) -> Result<Answer, Unreadable> {
-    let steps: Vec<Step> = answer.subtasks.into_iter().map(step).collect::<Result<_, _>>()?;
-    check_steps(&steps).map_err(|problem| match problem {
+fn decomposition(answer: DecompositionAnswer, told: &Told, replan: Decided) -> Result<Answer, Unreadable> {
+    let steps = steps(answer.subtasks, told)?;
+    check_plan(&steps)?;
+    Ok(Answer::Steps { reasoning: paragraph(&answer.reasoning), steps, replan })
+}
+
+pub(super) fn steps(answers: Vec<SubtaskAnswer>, told: &Told) -> Result<Vec<Step>, Unreadable> {
+    answers.into_iter().map(|answer| step(answer, told)).collect()
+}
+
+pub(super) fn check_plan(steps: &[Step]) -> Result<(), Unreadable> {
+    check_steps(steps).map_err(|problem| match problem {
         PlanProblem::Empty => Unreadable("`subtasks` is missing or empty: give at least one step".to_owned()),
         PlanProblem::TooMany(_)
         | PlanProblem::Twice(_)
@@ -107,11 +160,10 @@ fn steps(answer: DecompositionAnswer) -> Result<Answer, Unreadable> {
         | PlanProblem::NoDescription(_)
         | PlanProblem::UnknownDependency { .. }
         | PlanProblem::Cycle(_) => Unreadable(format!("`subtasks` is not a plan: {problem}")),
-    })?;
-    Ok(Answer::Steps { reasoning: paragraph(&answer.reasoning), steps })
+    })
 }
 
-fn step(answer: SubtaskAnswer) -> Result<Step, Unreadable> {
+fn step(answer: SubtaskAnswer, told: &Told) -> Result<Step, Unreadable> {
     let id = StepId(answer.id.trim().to_owned());
     let estimated_complexity = match answer.estimated_complexity.trim().to_ascii_lowercase().as_str() {
         "low" => Complexity::Low,
@@ -135,10 +187,17 @@ fn step(answer: SubtaskAnswer) -> Result<Step, Unreadable> {
         dependencies,
         estimated_complexity,
         required_tools: lines(&answer.required_tools),
+        rests_on: rests_on(&answer.rests_on, told),
     })
 }
 
-fn actions(answer: SequenceAnswer, steps: &[Step]) -> Result<Vec<Action>, Unreadable> {
+/// The assumptions that there are, as they are named; others cannot be contradicted later.
+fn rests_on(said: &[String], told: &Told) -> Vec<String> {
+    let named = |id: &str| said.iter().any(|said| said.trim().eq_ignore_ascii_case(id));
+    told.assumptions.iter().map(|(id, _)| id).filter(|id| named(id)).take(MAX_ITEMS).cloned().collect()
+}
+
+pub(super) fn actions(answer: SequenceAnswer, steps: &[Step]) -> Result<Vec<Action>, Unreadable> {
     let order = execution_order(&answer.execution_order, steps)?;
     let mut of_step: BTreeMap<&StepId, Vec<Action>> = BTreeMap::new();
     for action in answer.actions {
@@ -257,11 +316,15 @@ fn shortened(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-    use crate::prompts::Context;
+    use crate::plan::Question;
+    use crate::prompts::samples::every_ask;
+    use crate::prompts::{Context, Decide, prompt};
 
     fn a_goal() -> Goal {
         Goal {
@@ -280,16 +343,23 @@ mod tests {
             dependencies: on.iter().map(|on| StepId((*on).to_owned())).collect(),
             estimated_complexity: Complexity::Low,
             required_tools: vec![],
+            rests_on: vec![],
         }
+    }
+
+    fn told() -> Box<Told> {
+        let assumptions = [("A1", "it runs on Linux"), ("A2", "nobody uses the old API")];
+        let assumptions = assumptions.map(|(id, what)| (id.to_owned(), what.to_owned())).to_vec();
+        Box::new(Told { assumptions, ..Told::default() })
     }
 
     fn asks() -> [Ask; 3] {
         let context = Context::default();
         let steps = vec![a_step("a", &[]), a_step("b", &["a"]), a_step("c", &[])];
         [
-            Ask::GoalUnderstanding { context: context.clone() },
-            Ask::TaskDecomposition { context: context.clone(), goal: a_goal() },
-            Ask::ActionSequence { context, goal: a_goal(), steps, problems: vec![] },
+            Ask::GoalUnderstanding { context: context.clone(), told: Box::default() },
+            Ask::TaskDecomposition { context: context.clone(), goal: a_goal(), told: told() },
+            Ask::ActionSequence { context, goal: a_goal(), steps, problems: vec![], told: Box::default() },
         ]
     }
 
@@ -312,12 +382,15 @@ mod tests {
             design_choices_open: true,
             ..a_goal()
         };
-        assert_eq!(read_answer(&ask, &full.to_string()), Ok(Answer::Goal(expected)));
+        assert_eq!(
+            read_answer(&ask, &full.to_string()),
+            Ok(Answer::Goal { goal: expected, replan: Decided::Nothing })
+        );
         let short = r#"Sure: {"goal_understanding": {"main_objective": "Ship it", "constraints": null}}"#;
-        assert_eq!(read_answer(&ask, short), Ok(Answer::Goal(a_goal())));
+        assert_eq!(read_answer(&ask, short), Ok(Answer::Goal { goal: a_goal(), replan: Decided::Nothing }));
 
         let long = json!({"main_objective": "x".repeat(600), "constraints": vec!["y"; 200]}).to_string();
-        let Ok(Answer::Goal(goal)) = read_answer(&ask, &long) else { panic!("not read") };
+        let Ok(Answer::Goal { goal, .. }) = read_answer(&ask, &long) else { panic!("not read") };
         assert_eq!(goal.main_objective, format!("{}…", "x".repeat(499)));
         assert_eq!(goal.constraints.len(), 50);
     }
@@ -325,9 +398,9 @@ mod tests {
     #[test]
     fn the_fence_stays_secret() {
         let context = Context { fence: "f3nc3".to_owned(), ..Context::default() };
-        let ask = Ask::GoalUnderstanding { context };
+        let ask = Ask::GoalUnderstanding { context, told: Box::default() };
         let said = r#"{"main_objective": "Ship <<<f3nc3 it", "context": "f3f3nc3nc3"}"#;
-        let Ok(Answer::Goal(goal)) = read_answer(&ask, said) else { panic!("not read") };
+        let Ok(Answer::Goal { goal, .. }) = read_answer(&ask, said) else { panic!("not read") };
         assert_eq!((goal.main_objective.as_str(), goal.context.as_str()), ("Ship <<< it", "f3 nc3"));
     }
 
@@ -392,17 +465,23 @@ mod tests {
         let [_, ask, _] = asks();
         let text = r#"{"reasoning": "so", "subtasks": [
             {"id": 1, "description": "first", "estimated_complexity": "LOW"},
-            {"id": "2", "description": "second", "dependencies": [1, "1"], "required_tools": ["git"]}]}"#;
+            {"id": "2", "description": "second", "dependencies": [1, "1"], "required_tools": ["git"],
+             "rests_on": [" a2", "A2", "A9", {"x": 1}]}]}"#;
         let first = Step { description: "first".to_owned(), ..a_step("1", &[]) };
         let second = Step {
             description: "second".to_owned(),
             estimated_complexity: Complexity::Medium,
             required_tools: vec!["git".to_owned()],
+            rests_on: vec!["A2".to_owned()],
             ..a_step("2", &["1"])
         };
         assert_eq!(
             read_answer(&ask, text),
-            Ok(Answer::Steps { reasoning: "so".to_owned(), steps: vec![first, second] })
+            Ok(Answer::Steps {
+                reasoning: "so".to_owned(),
+                steps: vec![first, second],
+                replan: Decided::Nothing
+            })
         );
     }
 
@@ -413,7 +492,7 @@ mod tests {
             let act = |step: &str, tool: &str| json!({"task_id": step, "action_type": "Read", "tool": tool});
             let all = [act("c", "x"), act("a", "x"), act("b", "x"), act("a", "y")];
             let text = json!({"execution_order": wanted, "actions": all}).to_string();
-            let Ok(Answer::Actions(actions)) = read_answer(&ask, &text) else { panic!("not read") };
+            let Ok(Answer::Actions { actions, .. }) = read_answer(&ask, &text) else { panic!("not read") };
             actions.iter().map(|a| format!("{} {} {}", a.id, a.task_id, a.tool)).collect()
         };
         let plan_order = ["a1 a x", "a2 a y", "a3 b x", "a4 c x"];
@@ -432,7 +511,7 @@ mod tests {
             "expected_outcome": "o", "fallback_strategy": "f",
             "spec": {"path": " src/x.rs ", "content": "fn\tmain() {}\n\u{200b}", "command": null, "more": 1}});
         let text = json!({"actions": [write, rest[0], rest[1]]}).to_string();
-        let Ok(Answer::Actions(actions)) = read_answer(&ask, &text) else { panic!("not read") };
+        let Ok(Answer::Actions { actions, .. }) = read_answer(&ask, &text) else { panic!("not read") };
         let expected = Action {
             id: ActionId("a1".to_owned()),
             task_id: StepId("a".to_owned()),
@@ -486,11 +565,119 @@ mod tests {
         prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
     }
 
+    const WORDS: &str = "\
+        main_objective questions question options decisions topic name tradeoffs pros answers \
+        question_id answer summary subtasks id description dependencies rests_on execution_order \
+        actions task_id action_type read task_2 A1 q-1 evaluation status success way continue \
+        replan_decision replan_needed confidence replan_level target_phase achievement_rate \
+        issues_found clarification_questions tool finish";
+
+    /// Any JSON whose keys and words are those of answers, in the wrong places.
+    fn anything() -> impl Strategy<Value = Value> {
+        let words = prop::sample::select(WORDS.split(' ').collect::<Vec<_>>());
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            words.clone().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            (0..3_usize).prop_map(|n| Value::from("long \n".repeat(n * 900))),
+        ];
+        leaf.prop_recursive(5, 60, 20, move |inner| {
+            let object = prop::collection::vec((words.clone(), inner.clone()), 0..12);
+            prop_oneof![
+                prop::collection::vec(inner, 0..20).prop_map(Value::from),
+                object.prop_map(|pairs| {
+                    Value::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+                }),
+            ]
+        })
+    }
+
+    fn check_questions(questions: &[Question]) {
+        assert!(questions.len() <= 10 && questions.iter().all(|question| question.options.len() <= 6));
+        assert!(questions.iter().all(|question| !question.question.is_empty()));
+    }
+
+    fn check_decided(decided: &Decided) {
+        if let Decided::Decision { decision } = decided {
+            assert!((0.0..=1.0).contains(&decision.confidence));
+            assert!(decision.details.achievement_rate.is_none_or(|rate| rate <= 100));
+            check_questions(&decision.clarification_questions);
+        }
+    }
+
+    fn check_caps(answer: &Answer) {
+        match answer {
+            Answer::Questions(questions) => check_questions(questions),
+            Answer::Mapping(mapped) => assert!(mapped.len() <= 3),
+            Answer::Decisions(decisions) => {
+                assert!(decisions.len() <= 8);
+                for point in decisions {
+                    assert!((2..=6).contains(&point.options.len()));
+                    assert!(point.options.iter().filter(|option| option.recommendation).count() <= 1);
+                }
+            }
+            Answer::Goal { replan, .. }
+            | Answer::Actions { replan, .. }
+            | Answer::Reflection { replan, .. }
+            | Answer::Replan(replan) => check_decided(replan),
+            Answer::Steps { steps, replan, .. } => {
+                assert_eq!(check_steps(steps), Ok(()));
+                check_decided(replan);
+            }
+            Answer::Revision { steps, actions } => {
+                assert!(steps.iter().all(|step| step.id.0 != "task_1"));
+                assert!(steps.iter().all(|step| actions.iter().any(|action| action.task_id == step.id)));
+            }
+            Answer::Summary(_) | Answer::Turn(_) | Answer::Alternative(_) => {}
+        }
+        longest(&serde_json::to_value(answer).expect("an answer"));
+    }
+
+    fn longest(value: &Value) {
+        match value {
+            Value::String(text) => assert!(text.chars().count() <= MAX_CONTENT.max(PARAGRAPH)),
+            Value::Array(items) => {
+                assert!(items.len() <= MAX_ACTIONS);
+                items.iter().for_each(longest);
+            }
+            Value::Object(fields) => fields.values().for_each(longest),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// All questions, each with the fields that its answer has. Made once: schemas take their time.
+    static ASKED: LazyLock<Vec<(Ask, Vec<String>)>> = LazyLock::new(|| {
+        let fields = |ask: &Ask| -> Vec<String> {
+            let schema = prompt(ask).schema;
+            schema["properties"].as_object().expect("properties").keys().cloned().collect()
+        };
+        every_ask(Decide::Along).into_iter().map(|ask| (ask.clone(), fields(&ask))).collect()
+    });
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn any_text_is_survived(text in prop_oneof![any::<String>(), nearly_an_answer()]) {
-            for ask in asks() {
-                let _ = read_answer(&ask, &text);
+            for ask in asks().iter().chain(ASKED.iter().map(|(ask, _)| ask)) {
+                if let Ok(answer) = read_answer(ask, &text) {
+                    check_caps(&answer);
+                }
+            }
+        }
+
+        #[test]
+        fn any_json_stays_within_the_caps(said in anything(), inside in anything()) {
+            for (ask, fields) in ASKED.iter() {
+                let aimed: Map<String, Value> = fields.iter().map(|key| (key.clone(), inside.clone())).collect();
+                for text in [said.to_string(), Value::Object(aimed).to_string()] {
+                    if let Ok(answer) = read_answer(ask, &text) {
+                        check_caps(&answer);
+                    }
+                }
             }
         }
     }

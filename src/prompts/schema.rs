@@ -6,17 +6,88 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::Ask;
+use super::extract::DECISION;
 use super::wire::{DecompositionAnswer, GoalAnswer, ReflectionAnswer, SequenceAnswer, TurnAnswer};
+use super::wire_replan::{AlternativeAnswer, ReplanAnswer, RevisionAnswer};
+use super::wire_talk::{DecisionsAnswer, MappingAnswer, QuestionsAnswer, SummaryAnswer};
+use super::{Ask, Decide, Told};
 
 pub(super) fn schema(ask: &Ask) -> Value {
     match ask {
-        Ask::GoalUnderstanding { .. } => strict::<GoalAnswer>(),
-        Ask::TaskDecomposition { .. } => strict::<DecompositionAnswer>(),
-        Ask::ActionSequence { .. } => strict::<SequenceAnswer>(),
+        Ask::GoalUnderstanding { told, .. } => along(strict::<GoalAnswer>(), told, &AFTER_GOAL),
+        Ask::DiscoveryQuestions { .. } => strict::<QuestionsAnswer>(),
+        Ask::AnswerMapping { .. } => strict::<MappingAnswer>(),
+        Ask::DesignDecisions { .. } => strict::<DecisionsAnswer>(),
+        Ask::DesignSummary { .. } | Ask::ConversationSummary { .. } => strict::<SummaryAnswer>(),
+        Ask::TaskDecomposition { told, .. } => along(strict::<DecompositionAnswer>(), told, &AFTER_STEPS),
+        Ask::ActionSequence { told, .. } => along(strict::<SequenceAnswer>(), told, &AFTER_ACTIONS),
+        Ask::PlanRevision { .. } => strict::<RevisionAnswer>(),
         Ask::WorkerTurn { .. } => strict::<TurnAnswer>(),
-        Ask::Reflection { .. } => strict::<ReflectionAnswer>(),
+        Ask::Reflection { told, .. } => along(strict::<ReflectionAnswer>(), told, &AFTER_REFLECTION),
+        Ask::ReplanDecision { .. } => {
+            decision(&[&DECIDED[..], &AFTER_GOAL, &AFTER_STEPS, &AFTER_ACTIONS, &AFTER_ACTION].concat())
+        }
+        Ask::FinalEvaluation { .. } => decision(&FINAL),
+        Ask::AlternativeApproach { .. } => strict::<AlternativeAnswer>(),
     }
+}
+
+/// What every decision says.
+const DECIDED: [&str; 10] = [
+    "replan_needed",
+    "confidence",
+    "reasoning",
+    "replan_type",
+    "target_phase",
+    "replan_level",
+    "issues_found",
+    "recommended_actions",
+    "clarification_needed",
+    "clarification_questions",
+];
+// What the phases add. Along with an answer only the phase's own are asked for: every field is paid for each time.
+const AFTER_GOAL: [&str; 1] = ["assumptions_to_make"];
+const AFTER_STEPS: [&str; 3] = ["missing_steps", "recommended_granularity", "scope_adjustment"];
+const AFTER_ACTIONS: [&str; 4] =
+    ["unavailable_tools", "alternative_tools", "dependency_issues", "plan_adjustments"];
+const AFTER_ACTION: [&str; 3] = ["error_classification", "recovery_strategy", "affected_actions"];
+const AFTER_REFLECTION: [&str; 3] = ["issues_identified", "additional_actions", "revision_scope"];
+const FINAL: [&str; 9] = [
+    "replan_needed",
+    "replan_type",
+    "confidence",
+    "reasoning",
+    "evaluation_result",
+    "achievement_rate",
+    "issues_identified",
+    "additional_actions",
+    "revision_scope",
+];
+
+fn along(mut answer: Value, told: &Told, own: &[&'static str]) -> Value {
+    match told.decide {
+        Decide::No => {}
+        Decide::Along => {
+            answer["properties"][DECISION] = decision(&[&DECIDED[..], own].concat());
+            require_all(&mut answer);
+        }
+    }
+    answer
+}
+
+fn decision(fields: &[&str]) -> Value {
+    let mut schema = strict::<ReplanAnswer>();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.retain(|name, _| fields.contains(&name.as_str()));
+    }
+    require_all(&mut schema);
+    schema
+}
+
+fn require_all(schema: &mut Value) {
+    let names: Vec<String> =
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    schema["required"] = json!(names);
 }
 
 fn strict<T: JsonSchema>() -> Value {
@@ -45,6 +116,7 @@ fn close(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prompts::samples::every_ask;
 
     /// What OpenAI's strict mode refuses, by its documentation: open objects, optional properties, other keywords.
     fn check(schema: &Value, at: &str) {
@@ -70,16 +142,90 @@ mod tests {
 
     #[test]
     fn schemas_are_strict() {
-        for schema in [
-            strict::<GoalAnswer>(),
-            strict::<DecompositionAnswer>(),
-            strict::<SequenceAnswer>(),
-            strict::<TurnAnswer>(),
-            strict::<ReflectionAnswer>(),
-        ] {
-            assert_eq!(schema["type"], "object");
-            check(&schema, "answer");
+        for decide in [Decide::No, Decide::Along] {
+            for ask in every_ask(decide) {
+                let schema = schema(&ask);
+                assert_eq!(schema["type"], "object", "{}", ask.schema_name());
+                check(&schema, ask.schema_name());
+            }
         }
+    }
+
+    fn fields(schema: &Value) -> Vec<&str> {
+        schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn a_decision_comes_along_only_where_it_is_wanted() {
+        let own = |ask: &Ask| -> Option<&'static [&'static str]> {
+            match ask.schema_name() {
+                "goal_understanding" => Some(&AFTER_GOAL),
+                "task_decomposition" => Some(&AFTER_STEPS),
+                "action_sequence" => Some(&AFTER_ACTIONS),
+                "reflection" => Some(&AFTER_REFLECTION),
+                _ => None,
+            }
+        };
+        for ask in every_ask(Decide::No) {
+            assert!(schema(&ask)["properties"].get(DECISION).is_none(), "{}", ask.schema_name());
+        }
+        for ask in every_ask(Decide::Along) {
+            let schema = schema(&ask);
+            let expected = own(&ask).map(|own| {
+                let mut names = [&DECIDED[..], own].concat();
+                names.sort_unstable();
+                names
+            });
+            assert_eq!(schema["properties"].get(DECISION).map(fields), expected, "{}", ask.schema_name());
+        }
+    }
+
+    #[test]
+    fn talk_and_replanning_have_the_fields_of_the_contract() {
+        let asks = every_ask(Decide::No);
+        let of = |name: &str| schema(asks.iter().find(|ask| ask.schema_name() == name).expect(name));
+        let question = of("discovery_questions")["properties"]["questions"]["items"].clone();
+        assert_eq!(fields(&question), ["assumption", "context", "id", "options", "question", "type"]);
+        assert_eq!(
+            question["properties"]["type"]["enum"],
+            json!(["clarification", "scope", "technical", "priority", "constraint"])
+        );
+        assert_eq!(question["properties"]["context"]["type"], json!(["string", "null"]));
+        let decision = of("design_decisions")["properties"]["decisions"]["items"].clone();
+        assert_eq!(fields(&decision), ["id", "options", "topic"]);
+        let option = &decision["properties"]["options"]["items"];
+        assert_eq!(fields(option), ["description", "id", "name", "recommendation", "tradeoffs"]);
+        assert_eq!(fields(&option["properties"]["tradeoffs"]), ["cons", "pros"]);
+        assert_eq!(fields(&of("plan_revision")), ["actions", "execution_order", "subtasks"]);
+        assert_eq!(
+            fields(&of("answer_mapping")["properties"]["answers"]["items"]),
+            ["answer", "question_id"]
+        );
+        assert_eq!(fields(&of("design_summary")), ["summary"]);
+        assert_eq!(fields(&of("conversation_summary")), ["summary"]);
+        let alternative = of("alternative_approach");
+        assert_eq!(fields(&alternative), ["reasoning", "way"]);
+        assert_eq!(alternative["properties"]["way"]["enum"], json!(["continue", "skip_step", "nothing"]));
+
+        let replan = of("replan_decision");
+        assert_eq!(fields(&replan).len(), 10 + 1 + 3 + 4 + 3);
+        assert_eq!(replan["properties"]["confidence"]["type"], "number");
+        assert_eq!(replan["properties"]["replan_level"]["type"], json!(["integer", "null"]));
+        assert_eq!(
+            replan["properties"]["target_phase"]["enum"],
+            json!([
+                "goal_understanding",
+                "task_decomposition",
+                "action_sequence",
+                "execution",
+                "reflection",
+                null
+            ])
+        );
+        let evaluation = of("final_evaluation");
+        let mut names = FINAL.to_vec();
+        names.sort_unstable();
+        assert_eq!(fields(&evaluation), names);
     }
 
     #[test]
@@ -93,7 +239,14 @@ mod tests {
         let subtask = &strict::<DecompositionAnswer>()["properties"]["subtasks"]["items"];
         assert_eq!(
             names(subtask),
-            json!(["dependencies", "description", "estimated_complexity", "id", "required_tools"])
+            json!([
+                "dependencies",
+                "description",
+                "estimated_complexity",
+                "id",
+                "required_tools",
+                "rests_on"
+            ])
         );
         assert_eq!(subtask["properties"]["estimated_complexity"]["enum"], json!(["low", "medium", "high"]));
         let action = &strict::<SequenceAnswer>()["properties"]["actions"]["items"];

@@ -1,10 +1,12 @@
 //! Purpose: answers in the shape they have on the wire. The schema that a model is given is made from these types.
 //!
 //! Reading is lenient where meaning is clear: a missing list is an empty one, a number will do as an id, a lone string as
-//! a list of one. Fields that we do not know, such as a `replan_decision` beside the answer, are passed over.
-//! The doc comments of the fields are part of the schema: they are written to the model.
+//! a list of one. Fields that we do not know are passed over; a `replan_decision` beside the answer is taken out before.
+//! The doc comments of the fields are part of the schema: they are written to the model. Talk with people is in
+//! `wire_talk`, changes of the plan in `wire_replan`.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -55,6 +57,9 @@ pub(super) struct SubtaskAnswer {
     /// Kinds of tools that the step needs.
     #[serde(default, deserialize_with = "texts")]
     pub(super) required_tools: Vec<String>,
+    /// Ids (A1, A2 and so on) of the assumptions without which the step would have to be planned anew.
+    #[serde(default, deserialize_with = "soft_texts")]
+    pub(super) rests_on: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -178,14 +183,75 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     as_text(Value::deserialize(from)?).ok_or_else(|| serde::de::Error::custom("expected a string"))
 }
 
-fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    let items = match Value::deserialize(from)? {
+pub(super) fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let texts: Option<Vec<String>> = items(Value::deserialize(from)?).into_iter().map(as_text).collect();
+    texts.ok_or_else(|| serde::de::Error::custom("expected a list of strings"))
+}
+
+fn items(value: Value) -> Vec<Value> {
+    match value {
         Value::Array(items) => items,
         Value::Null => vec![],
         one @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => vec![one],
+    }
+}
+
+/// Lists are cut before they become structures: a megabyte of empty items would become a hundred of those.
+const WIDEST: usize = 300;
+
+/// What is more than a text is written as JSON: a model that says more than it was asked for has still said it.
+pub(super) fn soft_text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(said(Value::deserialize(from)?))
+}
+
+pub(super) fn soft_texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    Ok(items(Value::deserialize(from)?).into_iter().take(WIDEST).map(said).collect())
+}
+
+fn said(value: Value) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => value.to_string(),
+        Value::String(_) | Value::Number(_) | Value::Null | Value::Bool(_) => {
+            as_text(value).unwrap_or_default()
+        }
+    }
+}
+
+pub(super) fn soft_flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(as_flag(&Value::deserialize(from)?).unwrap_or(false))
+}
+
+/// Models write `"true"` as well as `true`.
+pub(super) fn as_flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Null => Some(false),
+        Value::Bool(flag) => Some(*flag),
+        Value::String(word) => word.trim().to_ascii_lowercase().parse().ok(),
+        Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The items that can be understood, each an object or, in short, its main text.
+pub(super) fn each<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + From<String>,
+{
+    let item = |item| match item {
+        Value::String(text) => Some(T::from(text)),
+        Value::Object(_) => serde_json::from_value(item).ok(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
     };
-    let texts: Option<Vec<String>> = items.into_iter().map(as_text).collect();
-    texts.ok_or_else(|| serde::de::Error::custom("expected a list of strings"))
+    Ok(items(Value::deserialize(from)?).into_iter().take(WIDEST).filter_map(item).collect())
+}
+
+/// As [`each`], for a list whose absence says that the question was not answered.
+pub(super) fn listed<'de, D, T>(from: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + From<String>,
+{
+    each(from).map(Some)
 }
 
 fn as_text(value: Value) -> Option<String> {

@@ -1,16 +1,17 @@
 //! Purpose: the card: one comment per run that shows its plan and where it stands.
 
-use super::checklist::{checklist, progress};
+use super::checklist::checklist;
+use super::notice::replan_line;
+use super::revisions::{count_earlier, footer, history, title, why};
 use super::status::{cost, status};
-use super::{Voice, line};
+use super::words::fitting;
+use super::{Voice, ledger, line};
 use crate::domain::Reaction;
 use crate::planning::{EndState, Run};
 
 const GOAL_CAP: usize = 1_000;
 /// How much of each step is shown: less when the card would become too large.
 const STEP_CAPS: [usize; 4] = [300, 150, 75, 30];
-/// GitHub takes 65,536 characters, and counts some as two.
-pub(super) const LARGEST: usize = 60_000;
 const MANY: u32 = 6;
 
 /// The card's text, or nothing as long as the 👀 says enough: until the goal is known, or somebody has to be told
@@ -28,16 +29,28 @@ pub fn card(run: &Run, voice: &Voice) -> Option<String> {
     if !worth_a_comment {
         return None;
     }
-    let mut texts = STEP_CAPS.iter().map(|cap| text(run, voice, *cap));
-    texts.find(|text| text.encode_utf16().count() <= LARGEST)
+    // The oldest plans go first; only then is the plan in force shown shorter.
+    let sizes = STEP_CAPS.iter().flat_map(|cap| {
+        (0..=count_earlier(run)).rev().map(|plans| Size { step: *cap, earlier_plans: plans })
+    });
+    fitting(sizes.map(|size| text(run, voice, size)))
 }
 
-fn text(run: &Run, voice: &Voice, step_cap: usize) -> String {
-    let mut parts = vec!["## 📋 Execution Plan".to_owned(), head(run, voice)];
-    if let Some(plan) = run.plan() {
-        parts.push(checklist(run, plan, step_cap));
-        parts.push(progress(run, plan));
-    }
+#[derive(Clone, Copy)]
+struct Size {
+    step: usize,
+    earlier_plans: usize,
+}
+
+fn text(run: &Run, voice: &Voice, size: Size) -> String {
+    let mut parts = vec![title(run), head(run, voice)];
+    let revised = why(run);
+    let is_revised = revised.is_some();
+    parts.extend(revised);
+    parts.extend(steps(run, is_revised, size.step));
+    parts.extend(ledger::folded(run, size.step));
+    parts.extend(history(run, size.earlier_plans, size.step));
+    parts.extend(run.plan().filter(|plan| !plan.steps.is_empty()).map(|plan| footer(run, plan)));
     parts.extend(work_kept(run));
     if matches!(run.end.as_ref().map(|end| &end.state), Some(EndState::Failed { .. })) {
         parts.push(format!(
@@ -48,6 +61,20 @@ fn text(run: &Run, voice: &Voice, step_cap: usize) -> String {
     parts.extend(hidden(run));
     parts.extend(unused(run));
     parts.join("\n\n")
+}
+
+fn steps(run: &Run, is_revised: bool, cap: usize) -> Option<String> {
+    let plan = run.plan()?;
+    let list = match (plan.steps.is_empty(), run.is_live()) {
+        (false, _) => checklist(run, plan, cap),
+        (true, true) => "*It is being made.*".to_owned(),
+        (true, false) => "*There is none: the run ended before.*".to_owned(),
+    };
+    match (is_revised, plan.steps.is_empty()) {
+        (true, _) => Some(format!("### New Plan:\n{list}")),
+        (false, false) => Some(list),
+        (false, true) => None,
+    }
 }
 
 /// The face that goes with the card: 👀 while the run lives, 🚀 when it is through, 😕 when it failed.
@@ -66,7 +93,8 @@ fn head(run: &Run, voice: &Voice) -> String {
         Some(goal) => format!("**Goal**: {}\n", line(&goal.main_objective, GOAL_CAP)),
         None => String::new(),
     };
-    format!("{goal}**Status**: {}{}", status(run, voice), cost(run))
+    let replan = replan_line(run).map_or(String::new(), |line| format!("  \n{line}"));
+    format!("{goal}**Status**: {}{}{replan}", status(run, voice), cost(run))
 }
 
 /// A run that ended before its time says where its work is.
@@ -136,6 +164,7 @@ mod tests {
             dependencies: vec![],
             estimated_complexity: Complexity::Low,
             required_tools: vec![],
+            rests_on: vec![],
         };
         (1..=count).map(step).collect()
     }

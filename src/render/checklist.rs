@@ -2,6 +2,7 @@
 
 use super::line;
 use super::status::who;
+use crate::domain::{Account, AccountId};
 use crate::plan::Step;
 use crate::planning::{Ended, Outcome, Revision, Run, StepState};
 
@@ -21,7 +22,7 @@ fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
         StepState::AtWork => format!("- [ ] {what} — begun"),
         StepState::Done(ended) => format!("- [x] {what} — {}", evidence(&ended)),
         StepState::Failed(why) => format!("- [ ] {what} — ❌ {}", line(why, cap)),
-        StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ skipped by {}", who(by)),
+        StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by)),
         StepState::LeftOut => format!("- [ ] ~~{what}~~ ⏭ not approved"),
     }
 }
@@ -46,10 +47,9 @@ pub(super) fn evidence(ended: &[&Ended]) -> String {
     if shown.is_empty() { "looked".to_owned() } else { shown.join(", ") }
 }
 
-pub(super) fn progress(run: &Run, plan: &Revision) -> String {
-    let done = done(run, plan);
-    let all = plan.steps.len();
-    format!("*Progress: {done}/{all} ({}%) complete*", (done * 100).checked_div(all).unwrap_or(0))
+/// Nobody in particular skipped what was left out at a limit.
+pub(super) fn skipped(by: &Account) -> String {
+    if by.id == AccountId(0) { "skipped".to_owned() } else { format!("skipped by {}", who(by)) }
 }
 
 pub(super) fn done(run: &Run, plan: &Revision) -> usize {

@@ -1,15 +1,20 @@
 //! Purpose: the text of the change request that a run hands over. All of it comes from the journal: what was done with
 //! its commits, what was not done and why.
 
-use super::checklist::{done, evidence};
+use super::checklist::{done, evidence, skipped};
+use super::ledger::{assumptions, decided};
 use super::neutral::plain_line;
+use super::revisions::given_up;
 use super::status::who;
+use super::words::{ended, fitting};
 use super::{Voice, line};
 use crate::domain::ThreadRef;
 use crate::planning::{Revision, Run, StepState};
 
 const TITLE_CAP: usize = 120;
-const LINE_CAP: usize = 300;
+/// How much is shown of each step: less when it would become too large.
+const CAPS: [usize; 4] = [300, 150, 75, 30];
+const MOST_BEFORE: usize = 60;
 
 /// Title and body.
 #[must_use]
@@ -17,20 +22,51 @@ pub fn delivery(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice) -
     let objective = run.goal.as_ref().map_or("", |goal| goal.main_objective.as_str());
     let title = plain_line(objective, TITLE_CAP);
     let title = if title.is_empty() { format!("Work on #{}", thread.number) } else { title };
-    let mut parts = vec![line(objective, 1_000), link(run, plan, thread)];
-    parts.push(format!("### What was done\n{}", list(run, plan, Part::Done)));
-    let open = list(run, plan, Part::NotDone);
-    if !open.is_empty() {
-        parts.push(format!("### What was not done\n{open}"));
+    let body = fitting(CAPS.iter().map(|cap| body(run, plan, thread, voice, *cap)));
+    (title, body.unwrap_or_else(|| link(run, plan, thread)))
+}
+
+fn body(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice, cap: usize) -> String {
+    let objective = run.goal.as_ref().map_or("", |goal| goal.main_objective.as_str());
+    let design = run.talk.design.as_ref();
+    let parts = [
+        line(objective, 1_000),
+        link(run, plan, thread),
+        format!("### What was done\n{}", list(run, plan, Part::Done, cap).join("\n")),
+        section("What was not done", &list(run, plan, Part::NotDone, cap)),
+        section("Done before the plan was changed", &done_before(run, cap)),
+        section("Assumptions", &assumptions(run, cap)),
+        section("Decisions", &design.map_or(vec![], |design| decided(design, cap))),
+        approvals(plan),
+        format!(
+            "<sub>By {} for {}, run `{}`. A review that asks for changes sends me back to work on this branch.</sub>",
+            voice.handle(),
+            who(&run.requester),
+            run.id
+        ),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn section(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() { String::new() } else { format!("### {title}\n{}", lines.join("\n")) }
+}
+
+/// What earlier checklists have brought: a new one begins without ticks, but the work is in these commits.
+fn done_before(run: &Run, cap: usize) -> Vec<String> {
+    let mut lines = vec![];
+    for (number, plan, then) in &given_up(run) {
+        let name = if *number == 0 { "first plan".to_owned() } else { format!("revision #{number}") };
+        for step in &plan.steps {
+            if let StepState::Done(ended) = then.step_state(plan, &step.id) {
+                let what = line(&step.description, cap);
+                lines.push(format!("- **{}**: {what} — {} ({name})", step.id, evidence(&ended)));
+            }
+        }
     }
-    parts.push(approvals(plan));
-    parts.push(format!(
-        "<sub>By {} for {}, run `{}`. A review that asks for changes sends me back to work on this branch.</sub>",
-        voice.handle(),
-        who(&run.requester),
-        run.id
-    ));
-    (title, parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
+    let more = lines.len().saturating_sub(MOST_BEFORE);
+    lines.truncate(MOST_BEFORE);
+    ended(lines, more)
 }
 
 /// Merging closes the issue only if all of it is done.
@@ -45,17 +81,15 @@ enum Part {
     NotDone,
 }
 
-fn list(run: &Run, plan: &Revision, part: Part) -> String {
+fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
     let lines = plan.steps.iter().filter_map(|step| {
-        let what = format!("**{}**: {}", step.id, line(&step.description, LINE_CAP));
+        let what = format!("**{}**: {}", step.id, line(&step.description, cap));
         match (run.step_state(plan, &step.id), part) {
             (StepState::Done(ended), Part::Done) => Some(format!("- {what} — {}", evidence(&ended))),
             (StepState::Done(_), Part::NotDone) => None,
-            (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — skipped by {}", who(by))),
+            (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — {}", skipped(by))),
             (StepState::LeftOut, Part::NotDone) => Some(format!("- {what} — not approved")),
-            (StepState::Failed(why), Part::NotDone) => {
-                Some(format!("- {what} — failed: {}", line(why, LINE_CAP)))
-            }
+            (StepState::Failed(why), Part::NotDone) => Some(format!("- {what} — failed: {}", line(why, cap))),
             (StepState::Waiting | StepState::AtWork, Part::NotDone) => {
                 Some(format!("- {what} — not finished"))
             }
@@ -69,7 +103,7 @@ fn list(run: &Run, plan: &Revision, part: Part) -> String {
             ) => None,
         }
     });
-    lines.collect::<Vec<_>>().join("\n")
+    lines.collect()
 }
 
 fn approvals(plan: &Revision) -> String {
@@ -96,4 +130,24 @@ pub fn commit_message(run: &Run, plan: &Revision, action: &crate::plan::Action) 
 #[must_use]
 pub fn commit_trailer(run: &Run, action: &crate::plan::Action) -> String {
     format!("Planwright-Action: {}/{}", run.id, action.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{assumption, decided_design, github, given, revised_twice};
+    use super::*;
+    use crate::plan::QuestionId;
+
+    #[test]
+    fn what_it_rests_on_is_handed_over() {
+        let mut run = revised_twice();
+        run.talk.assumptions = vec![assumption(1, "q-2", "The engine"), assumption(2, "q-3", "Speed")];
+        run.talk.answers = [(QuestionId("q-3".to_owned()), given(None))].into();
+        run.revisions[2].steps[0].rests_on = vec!["A1".to_owned()];
+        run.talk.design = Some(decided_design());
+        let thread: ThreadRef = "github:acme/web#12".parse().expect("a thread");
+        let plan = run.plan().cloned().unwrap_or_default();
+        let (title, body) = delivery(&run, &plan, &thread, &github());
+        insta::assert_snapshot!("handed_over", format!("{title}\n\n{body}"));
+    }
 }

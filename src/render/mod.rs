@@ -6,15 +6,26 @@
 mod card;
 mod checklist;
 mod delivery;
+mod design;
+#[cfg(test)]
+mod fixtures;
+mod ledger;
 mod neutral;
+mod notice;
 mod preview;
+mod questions;
 mod reply;
+mod revisions;
 mod status;
+mod words;
 
 pub use card::{card, reaction};
 pub use delivery::{commit_message, commit_trailer, delivery};
+pub use design::{decisions, read_choices, review};
 pub use neutral::line;
+pub use notice::{replan_line, replan_notice};
 pub use preview::{preview, read_boxes};
+pub use questions::{questions, read_ticks};
 pub use reply::reply;
 
 use crate::domain::{ForgeKind, Permission};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::card::LARGEST;
 use super::status::{actions, short, usd};
+use super::words::fitting;
 use super::{Voice, line};
 use crate::actions::{Preflight, Risk, Spec, number_of, risk_score};
 use crate::plan::{Action, ActionId, ActionKind};
@@ -16,9 +16,8 @@ const SIZES: [(usize, usize); 4] = [(200, 25), (120, 8), (80, 0), (30, 0)];
 
 #[must_use]
 pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice) -> String {
-    let mut texts = SIZES.iter().map(|size| text(run, plan, request, voice, *size));
-    let small_enough = texts.find(|text| text.encode_utf16().count() <= LARGEST);
-    small_enough.unwrap_or_else(|| head(run, plan, request))
+    let texts = SIZES.iter().map(|size| text(run, plan, request, voice, *size));
+    fitting(texts).unwrap_or_else(|| head(run, plan, request))
 }
 
 fn text(run: &Run, plan: &Revision, request: &Request, voice: &Voice, size: (usize, usize)) -> String {

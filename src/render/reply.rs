@@ -5,7 +5,7 @@ use super::status::status;
 use super::{Voice, line};
 use crate::actions::number_of;
 use crate::domain::{Command, ForgeKind, Permission};
-use crate::planning::{LeftOut, Notice, Owed, Record, Run};
+use crate::planning::{LeftOut, Notice, Owed, Record, Round, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
 #[must_use]
@@ -45,6 +45,11 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::NothingToRetry => {
             format!("There is nothing to retry here. {} starts a new run.", voice.command("plan"))
         }
+        Notice::AnswerUnclear { round } => answer_unclear(to, round_of(record, *round), voice),
+        Notice::AnswersDiffer { question, counts } => answers_differ(question, counts),
+        Notice::StillWaiting { round } => still_waiting(to, record, *round, voice),
+        Notice::NoSuchChoice { words, known } => no_such_choice(words, known),
+        Notice::TwoOptions { decision } => two_options(to, decision, voice),
         Notice::NotYet { command } => not_yet(command),
     }
 }
@@ -81,14 +86,33 @@ const HELP: &[(&str, Who, &str)] = &[
     ("plan", Who::Has(Permission::Triage), "start to plan on this thread, as assigning me does"),
     ("status", Who::Has(Permission::Read), "say where I am"),
     ("pause", Who::HasOrAsked(Permission::Write), "stop before the next thing I would do"),
-    ("resume", Who::HasOrAsked(Permission::Write), "go on exactly there"),
+    (
+        "resume",
+        Who::HasOrAsked(Permission::Write),
+        "go on exactly there; also the no when I ask whether to change the plan",
+    ),
     ("cancel", Who::HasOrAsked(Permission::Write), "end the run; what is done stays on its branch"),
     (
         "approve",
         Who::Has(Permission::Write),
-        "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it",
+        "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it; in review, accept the design",
     ),
-    ("reject why", Who::Has(Permission::Write), "send me back to choose the actions again"),
+    (
+        "reject why",
+        Who::Has(Permission::Write),
+        "send me back to choose again; in review, back to the design",
+    ),
+    ("skip q-2", Who::HasOrAsked(Permission::Triage), "leave a question unanswered"),
+    (
+        "choose d-1 opt-b because …",
+        Who::HasOrAsked(Permission::Triage),
+        "decide between the options of a design",
+    ),
+    (
+        "replan why",
+        Who::Has(Permission::Write),
+        "make a new plan for that reason; also the yes when I ask whether to change it",
+    ),
     ("skip task_4", Who::Has(Permission::Write), "leave a step out"),
     ("budget +N", Who::Has(Permission::Write), "raise what the run may use"),
     ("retry", Who::Has(Permission::Write), "start a run with the steps that the last one did not finish"),
@@ -176,9 +200,108 @@ fn left_out_of_approval(left_out: &[LeftOut]) -> String {
     format!("I go on without:\n{}", lines.join("\n"))
 }
 
+fn round_of(record: &Record, number: u32) -> Option<&Round> {
+    record.run.as_ref()?.talk.rounds.iter().find(|round| round.number == number)
+}
+
+fn answer_unclear(to: &str, round: Option<&Round>, voice: &Voice) -> String {
+    let first = round.and_then(|round| round.questions.first()).map_or("q-1", |question| &question.id.0);
+    format!(
+        "@{to}, I could not tell which of my questions that answers. Please put the number of the question first, like \
+         `1. …`. {} leaves one out.",
+        voice.command(&format!("skip {first}"))
+    )
+}
+
+fn answers_differ(question: &str, counts: &str) -> String {
+    format!(
+        "There are different answers to `{}`. I take “{}”: the word of who has the higher permission counts, then the \
+         later one.",
+        line(question, 40),
+        line(counts, 300)
+    )
+}
+
+fn still_waiting(to: &str, record: &Record, number: u32, voice: &Voice) -> String {
+    let run = record.run.as_ref();
+    let open = run
+        .zip(round_of(record, number))
+        .map_or(vec![], |(run, round)| run.talk.unanswered(round).iter().map(|q| q.id.to_string()).collect());
+    let skip = open.first().map_or("skip q-1".to_owned(), |id| format!("skip {id}"));
+    let which = if open.is_empty() { String::new() } else { format!(" ({})", listed(&open)) };
+    format!(
+        "@{to}, I am still waiting for answers to my questions{which}, and do nothing until then. {} leaves a question \
+         out, {} ends the run.",
+        voice.command(&skip),
+        voice.command("cancel")
+    )
+}
+
+fn no_such_choice(words: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return format!("I did not put up “{}”, so I did nothing.", line(words, 60));
+    }
+    format!("I did not put up “{}”, so I did nothing. There are {}.", line(words, 60), listed(known))
+}
+
+fn two_options(to: &str, decision: &str, voice: &Voice) -> String {
+    let id = line(decision, 40);
+    format!(
+        "@{to}, more than one option of `{id}` is ticked, so I took none. Please leave one box ticked, or write {}.",
+        voice.command(&format!("choose {id} opt-b because …"))
+    )
+}
+
+fn listed(ids: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = ids.iter().take(SHOWN).map(|id| format!("`{}`", line(id, 40))).collect();
+    let more = if ids.len() > SHOWN { " and others" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
 fn not_yet(command: &Command) -> String {
     format!(
         "I understood `{}`, but this version of Planwright cannot do that yet. Nothing was changed.",
         command.verb()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{github, gitlab, given, round, run};
+    use super::*;
+    use crate::plan::QuestionId;
+
+    fn record() -> Record {
+        let mut run = run();
+        run.talk.rounds = vec![round()];
+        run.talk.answers = [(QuestionId("q-1".to_owned()), given(Some("All")))].into();
+        let mut record = Record::default();
+        record.run = Some(run);
+        record
+    }
+
+    #[test]
+    fn every_notice_about_the_conversation_has_its_sentence() {
+        let known = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        let notices = [
+            Notice::AnswerUnclear { round: 1 },
+            Notice::AnswersDiffer { question: "q-1".to_owned(), counts: "All, @joao".to_owned() },
+            Notice::StillWaiting { round: 1 },
+            Notice::StillWaiting { round: 9 },
+            Notice::NoSuchChoice { words: "d-9 opt-a".to_owned(), known: known(&["d-1 opt-a", "d-1 opt-b"]) },
+            Notice::NoSuchChoice { words: "q-9".to_owned(), known: vec![] },
+            Notice::TwoOptions { decision: "d-1".to_owned() },
+        ];
+        let said = |voice: &Voice| {
+            let said = notices.iter().map(|notice| answer("maria", notice, &record(), voice));
+            said.collect::<Vec<_>>().join("\n").replace('\u{200b}', "·")
+        };
+        insta::assert_snapshot!("conversation", format!("{}\n\n{}", said(&github()), said(&gitlab())));
+    }
+
+    #[test]
+    fn the_help_names_who_may_what() {
+        insta::assert_snapshot!("help", help(&gitlab()));
+    }
 }

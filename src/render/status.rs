@@ -1,10 +1,12 @@
 //! Purpose: where a run stands, in one line.
 
+use super::words::{count, moment};
 use super::{Voice, line};
 use crate::actions::number_of;
 use crate::domain::{Account, AccountKind};
 use crate::planning::{
-    EndState, Hold, Phase, Reached, Request, Resource, Revision, Run, StepState, StopReason,
+    Design, EndState, Hold, Limit, Phase, Reached, Replan, Request, Resource, Revision, Round, Run,
+    StepState, StopReason,
 };
 
 const REASON_CAP: usize = 500;
@@ -23,14 +25,88 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
         Some(Hold::Approval(request)) => waiting(request, voice),
         Some(Hold::Budget(reached)) => out_of_budget(reached, voice),
         Some(Hold::Unclear(action)) => format!(
-            "⏸ my server stopped in the middle of action {}, and I cannot know whether it happened. {} does it once more, \
+            "⏸ action {} was interrupted, and I cannot know what became of it. {} does it once more, \
              {} leaves its step out.",
             number_of(action),
             voice.command("resume"),
             voice.command("skip task_n")
         ),
+        Some(Hold::Answers(round)) => answers(run, round),
+        Some(Hold::Decisions(design)) => decisions(design, voice),
+        Some(Hold::Review(_)) => format!(
+            "🧭 waiting for a review of the design · {} accepts it, {} goes back to it",
+            voice.command("approve"),
+            voice.command("reject why")
+        ),
+        Some(Hold::Confirm(replan)) => confirm(replan, voice),
+        Some(Hold::Limit(hit)) => format!("⏸ {}. {}", stuck(hit.limit), limit_choices(run, voice)),
         None => at_work(run),
     }
+}
+
+fn answers(run: &Run, round: &Round) -> String {
+    let all = round.questions.len();
+    let settled = all - run.talk.unanswered(round).len();
+    let until = match round.deadline {
+        Some(deadline) if round.assumes => {
+            format!(" · until {}, then I go on with assumptions", moment(deadline))
+        }
+        Some(_) | None => String::new(),
+    };
+    format!("❓ waiting for answers: {settled} of {} answered{until}", count(all, "question"))
+}
+
+fn decisions(design: &Design, voice: &Voice) -> String {
+    let open = design.open_decisions();
+    let all = design.decisions.len();
+    let example = open.first().map_or("d-1", |decision| decision.id.as_str());
+    format!(
+        "🧩 waiting for decisions: {} of {all} made · tick a box, or {}",
+        all - open.len(),
+        voice.command(&format!("choose {example} opt-b because …"))
+    )
+}
+
+fn confirm(replan: &Replan, voice: &Voice) -> String {
+    let until = replan.deadline.map_or(String::new(), |deadline| {
+        format!(" · without a word by {} it stays as it is", moment(deadline))
+    });
+    format!(
+        "🔄 waiting for a word on changing the plan · {} is a yes, {} a no{until}",
+        voice.command("replan why"),
+        voice.command("resume")
+    )
+}
+
+fn stuck(limit: Limit) -> String {
+    match limit {
+        Limit::NoDecision => limit.words().to_owned(),
+        Limit::Clarifications
+        | Limit::GoalRevisions
+        | Limit::Redecompositions
+        | Limit::Regenerations
+        | Limit::ActionRetries
+        | Limit::PartialReplans
+        | Limit::PlanRevisions
+        | Limit::Total
+        | Limit::SameTrigger
+        | Limit::SamePlan => format!("I would change the plan, but {}", limit.words()),
+    }
+}
+
+/// What people can do where the bot may not replan any more.
+pub(super) fn limit_choices(run: &Run, voice: &Voice) -> String {
+    let failed = run.replans.limit.as_ref().and_then(|hit| hit.failed.as_ref());
+    let action = failed.and_then(|id| run.plan()?.actions().find(|action| action.id == *id));
+    let skip = action.map_or(String::new(), |action| {
+        format!(" {} leaves the step out,", voice.command(&format!("skip {}", action.task_id)))
+    });
+    format!(
+        "{} has me plan once more,{skip} {} goes on with the plan as it is, {} ends the run.",
+        voice.command("replan why"),
+        voice.command("resume"),
+        voice.command("cancel")
+    )
 }
 
 fn waiting(request: &Request, voice: &Voice) -> String {
@@ -48,7 +124,15 @@ pub(super) fn actions(count: usize) -> String {
 }
 
 fn at_work(run: &Run) -> String {
+    if let Some(hit) = &run.replans.limit {
+        return format!("⏳ looking for another way, because {}", hit.limit.words());
+    }
+    if !run.talk.unread.is_empty() {
+        return "⏳ reading the answers".to_owned();
+    }
     match (run.phase(), run.plan()) {
+        (Phase::Decompose, _) if run.talk.rethink => "⏳ thinking about the goal again".to_owned(),
+        (Phase::Decompose, _) if is_designing(run) => "⏳ working out the design".to_owned(),
         (Phase::Understand, _) => "⏳ working out the goal".to_owned(),
         (Phase::Decompose, _) => "⏳ breaking the work into steps".to_owned(),
         (Phase::Sequence, _) => "⏳ choosing the actions for each step".to_owned(),
@@ -59,6 +143,16 @@ fn at_work(run: &Run) -> String {
             format!("executing{place}{}", plan.map_or(String::new(), approved_by))
         }
     }
+}
+
+/// Between the goal and the steps, as long as the design is not accepted.
+fn is_designing(run: &Run) -> bool {
+    let talk = &run.talk;
+    let wanted = run.goal.as_ref().is_some_and(|goal| goal.design_choices_open)
+        || talk.discovery.is_some()
+        || talk.design.is_some()
+        || !talk.rejections.is_empty();
+    wanted && talk.design.as_ref().is_none_or(|design| design.approved.is_none())
 }
 
 fn at_step(run: &Run, plan: &Revision) -> String {
@@ -162,5 +256,99 @@ pub(super) fn cost(run: &Run) -> String {
             Some(limit) => format!(" · {calls} of {limit} model calls"),
             None => format!(" · {calls} model calls"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{
+        action, at, decided_design, design, github, gitlab, given, plan, replan, revised_once, round, run,
+    };
+    use super::*;
+    use crate::domain::{CommentId, Permission};
+    use crate::plan::{ActionId, Level, QuestionId};
+    use crate::planning::{LimitHit, ReplanState, Verdict, Words};
+
+    fn asking(round: Round) -> Run {
+        let mut run = run();
+        run.talk.answers = [(QuestionId("q-1".to_owned()), given(Some("All")))].into();
+        run.talk.rounds = vec![round];
+        run
+    }
+
+    fn designing(design: Option<Design>) -> Run {
+        let mut run = run();
+        run.talk.discovery = Some(vec![]);
+        run.talk.design = design;
+        run
+    }
+
+    fn confirming(deadline: Option<crate::domain::Millis>) -> Run {
+        let mut run = revised_once();
+        let verdict = Verdict::Confirm { level: Level::Partial };
+        run.replans.all = vec![Replan { verdict, deadline, ..replan(ReplanState::Confirming) }];
+        run
+    }
+
+    fn at_limit(failed: Option<u32>, told: bool) -> Run {
+        let mut run = revised_once();
+        let failed = failed.map(|number| ActionId(format!("a{number}")));
+        run.replans.limit = Some(LimitHit { replan: 1, limit: Limit::Total, failed, since: at(5), told });
+        run
+    }
+
+    #[test]
+    fn every_hold_has_its_sentence() {
+        let posted = Round { deadline: Some(at(30)), ..round() };
+        let mut half = design();
+        half.choices = decided_design().choices;
+        half.choices.remove("d-2");
+        let summary = Some("So it is.".to_owned());
+        let mut undecided = at_limit(Some(3), true);
+        undecided.replans.limit.iter_mut().for_each(|hit| hit.limit = Limit::NoDecision);
+        let runs = [
+            asking(posted.clone()),
+            asking(Round { assumes: false, ..posted }),
+            asking(round()),
+            designing(Some(half)),
+            designing(Some(Design { summary, ..decided_design() })),
+            confirming(Some(at(30))),
+            confirming(None),
+            at_limit(Some(3), true),
+            at_limit(None, true),
+            undecided,
+        ];
+        let said = |voice: &Voice| runs.iter().map(|run| status(run, voice)).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!("holds", format!("{}\n\n{}", said(&github()), said(&gitlab())));
+    }
+
+    #[test]
+    fn what_it_works_on_is_said() {
+        let mut open = run();
+        open.goal.iter_mut().for_each(|goal| goal.design_choices_open = true);
+        let mut rethinking = asking(Round { closed: true, ..round() });
+        rethinking.talk.rethink = true;
+        let mut reading = asking(round());
+        let by = crate::domain::Account::person(2, "maria");
+        reading.talk.unread =
+            vec![Words { by: by.clone(), permission: Permission::Write, comment: CommentId(1) }];
+        let accepted = Design { summary: Some("x".to_owned()), approved: Some(by), ..decided_design() };
+        let mut partial = revised_once();
+        partial.revisions.iter_mut().for_each(|plan| plan.sequence = None);
+        partial.revisions.iter_mut().for_each(|plan| plan.sealed = vec![action(1, "task_1")]);
+        let runs = [
+            run(),
+            open,
+            designing(None),
+            designing(Some(decided_design())),
+            designing(Some(accepted)),
+            rethinking,
+            reading,
+            at_limit(Some(3), false),
+            partial,
+            Run { revisions: vec![plan(&[("task_1", "Read")], 1)], ..run() },
+        ];
+        let said: Vec<String> = runs.iter().map(|run| status(run, &github())).collect();
+        insta::assert_snapshot!("at_work", said.join("\n"));
     }
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use planwright::domain::{Account, ForgeKind, Permission, ThreadRef};
 use planwright::engine::{Ctx, now};
 use planwright::forge::local::NewThread;
-use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Goal, Step, StepId};
+use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Decided, Goal, Step, StepId};
 use planwright::planning::{Fact, Key, Limits, Trigger};
 use planwright::prompts::Usage;
 use planwright::store::{Appended, NewFact, Pending, Store, Turn};
@@ -192,6 +192,7 @@ fn planned(run: &str, actions: &[Action]) -> Vec<Fact> {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     };
     vec![
         Fact::Triggered {
@@ -202,9 +203,15 @@ fn planned(run: &str, actions: &[Action]) -> Vec<Fact> {
             comment: None,
             budget: Limits::default(),
         },
-        Fact::GoalUnderstood { key: key(0), goal, usage: usage(), hidden: 0 },
-        Fact::Decomposed { key: key(1), reasoning: String::new(), steps: vec![step], usage: usage() },
-        Fact::Sequenced { key: key(2), actions: actions.to_vec(), usage: usage() },
+        Fact::GoalUnderstood { key: key(0), goal, usage: usage(), hidden: 0, replan: Decided::Nothing },
+        Fact::Decomposed {
+            key: key(1),
+            reasoning: String::new(),
+            steps: vec![step],
+            usage: usage(),
+            replan: Decided::Nothing,
+        },
+        Fact::Sequenced { key: key(2), actions: actions.to_vec(), usage: usage(), replan: Decided::Nothing },
     ]
 }
 

@@ -14,7 +14,8 @@ use planwright::domain::{
     Account, AccountKind, Comment, CommentId, Event, EventKind, Millis, Permission, ThreadRef,
 };
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Feedback, FeedbackKind, Goal, Step, StepId,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    StepId,
 };
 use planwright::planning::plan_tool::{self, Approver, Refusal};
 use planwright::planning::{
@@ -66,6 +67,7 @@ fn step(n: usize) -> Step {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     }
 }
 
@@ -263,14 +265,20 @@ fn put_up(dice: &mut Dice, policy: Policy) -> Play {
         design_choices_open: false,
     };
     let key = play.run().key();
-    play.tell(Fact::GoalUnderstood { key, goal, usage: usage.clone(), hidden: 0 });
+    play.tell(Fact::GoalUnderstood { key, goal, usage: usage.clone(), hidden: 0, replan: Decided::Nothing });
     let key = play.run().key();
     let steps = vec![step(1), step(2), step(3)];
-    play.tell(Fact::Decomposed { key, reasoning: String::new(), steps, usage: usage.clone() });
+    play.tell(Fact::Decomposed {
+        key,
+        reasoning: String::new(),
+        steps,
+        usage: usage.clone(),
+        replan: Decided::Nothing,
+    });
     let count = 2 + dice.below(4);
     let (actions, findings) = (1..=count).map(|n| any_action(dice, n)).unzip();
     let key = play.run().key();
-    play.tell(Fact::Sequenced { key, actions, usage });
+    play.tell(Fact::Sequenced { key, actions, usage, replan: Decided::Nothing });
     play.settle();
     play.findings = findings;
     let ground = Ground {
@@ -673,6 +681,7 @@ fn approved_by_a_bot(open: &Play) -> Option<&'static str> {
         permission: Some(Permission::Admin),
         thread: None,
         preview: None,
+        ticks: None,
         now: Millis(5),
     };
     for fact in interpret(&play.record, &event, &seen) {

@@ -84,6 +84,7 @@ fn facts(record: &Record, actor: &Account, permission: Option<Permission>, kind:
         permission,
         thread: Some(&thread),
         preview: None,
+        ticks: None,
         now: Millis(0),
     };
     let event =

@@ -5,12 +5,13 @@ use planwright::domain::{
     Account, Comment, CommentId, Event, EventKind, Millis, Permission, Thread, ThreadRef,
 };
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Feedback, FeedbackKind, Goal, Step, StepId,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    StepId,
 };
 use planwright::planning::{
     AskProblem, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place, Policy,
-    Question, Record, Rules, RunId, StopReason, Trigger, interpret, keeps, needs_permission, needs_thread,
-    next_effects, plan_tool,
+    Question, Record, ReplanFact, Rules, RunId, StopReason, Trigger, interpret, keeps, needs_permission,
+    needs_thread, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -43,6 +44,7 @@ fn step() -> Step {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     }
 }
 
@@ -83,17 +85,27 @@ fn usage() -> Usage {
 }
 
 fn answer(key: Key, question: Question) -> Fact {
-    let usage = usage();
+    let (usage, replan) = (usage(), Decided::Nothing);
     match question {
-        Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage, hidden: 0 },
-        Question::Decompose => Fact::Decomposed { key, reasoning: String::new(), steps: vec![step()], usage },
-        Question::Sequence => Fact::Sequenced { key, actions: actions(), usage },
+        Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage, hidden: 0, replan },
+        Question::Decompose => {
+            Fact::Decomposed { key, reasoning: String::new(), steps: vec![step()], usage, replan }
+        }
+        Question::Sequence => Fact::Sequenced { key, actions: actions(), usage, replan },
         Question::Work => {
             let feedback =
                 Feedback { kind: FeedbackKind::Exploration, summary: "seen".to_owned(), details: vec![] };
             Fact::Worked { key, action: ActionId("a1".to_owned()), call: Call::Finish { feedback }, usage }
         }
-        Question::Reflect => Fact::Reflected { key, reflection: None, usage: Some(usage) },
+        Question::Reflect => Fact::Reflected { key, reflection: None, usage: Some(usage), replan },
+        Question::Evaluate => Fact::Replan(ReplanFact::Evaluated { key, said: replan, usage: Some(usage) }),
+        Question::Decide => Fact::Replan(ReplanFact::DecisionGiven { key, said: replan, usage: Some(usage) }),
+        Question::Discover
+        | Question::MapAnswers
+        | Question::Design
+        | Question::Summarise
+        | Question::Revise
+        | Question::OtherWay => unreachable!("this goal leaves nothing open, and nothing is replanned"),
     }
 }
 
@@ -347,6 +359,7 @@ impl Play {
             permission,
             thread: Some(&thread),
             preview: None,
+            ticks: None,
             now: Millis(self.seq * HOUR_MS),
         };
         let actor = Account::person(by, "p");

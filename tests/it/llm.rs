@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use planwright::domain::{Account, Permission};
 use planwright::llm::{Answered, Failure, LlmError, Model, ModelSettings, Price, Provider};
-use planwright::plan::{Complexity, Goal, Step, StepId};
-use planwright::prompts::{Answer, Ask, Context};
+use planwright::plan::{Complexity, Decided, Goal, OtherWay, ReplanPhase, Step, StepId};
+use planwright::prompts::{Answer, Ask, Context, Decide, Moment, Told};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -43,12 +43,12 @@ fn context() -> Context {
 }
 
 fn ask() -> Ask {
-    Ask::GoalUnderstanding { context: context() }
+    Ask::GoalUnderstanding { context: context(), told: Box::default() }
 }
 
 fn goal(answered: Result<Answered, Failure>) -> (Goal, u32) {
     let answered = answered.unwrap();
-    let Answer::Goal(goal) = answered.answer else { panic!("not a goal: {:?}", answered.answer) };
+    let Answer::Goal { goal, .. } = answered.answer else { panic!("not a goal: {:?}", answered.answer) };
     (goal, answered.usage.calls)
 }
 
@@ -66,14 +66,15 @@ fn failure(answered: Result<Answered, Failure>) -> (LlmError, u32) {
 async fn plan_with(model: &Model, server: &ScriptedModel, forms: &str) {
     let (goal, _) = goal(model.answer(&ask()).await);
     assert_eq!(goal.main_objective, "Greet people");
-    let decompose = Ask::TaskDecomposition { context: context(), goal: goal.clone() };
+    let decompose = Ask::TaskDecomposition { context: context(), goal: goal.clone(), told: Box::default() };
     let Answer::Steps { steps, .. } = model.answer(&decompose).await.unwrap().answer else {
         panic!("no steps")
     };
     assert_eq!(steps.iter().map(|s| s.id.0.as_str()).collect::<Vec<_>>(), ["task_1", "task_2", "task_3"]);
-    let sequence = Ask::ActionSequence { context: context(), goal, steps, problems: vec![] };
+    let sequence =
+        Ask::ActionSequence { context: context(), goal, steps, problems: vec![], told: Box::default() };
     let answered = model.answer(&sequence).await.unwrap();
-    let Answer::Actions(actions) = answered.answer else { panic!("no actions") };
+    let Answer::Actions { actions, .. } = answered.answer else { panic!("no actions") };
     let ids: Vec<_> = actions.iter().map(|a| (a.id.0.as_str(), a.task_id.0.as_str())).collect();
     assert_eq!(ids, [("a1", "task_1"), ("a2", "task_2"), ("a3", "task_3")]);
 
@@ -167,8 +168,10 @@ async fn an_unusable_answer_is_asked_for_once_more() {
         {"id": "a", "description": "x", "dependencies": ["b"], "estimated_complexity": "low", "required_tools": []}]});
     server.say("task_decomposition", bad_plan);
     let goal = goal(openai(&server).answer(&ask()).await).0;
-    let answered =
-        openai(&server).answer(&Ask::TaskDecomposition { context: context(), goal }).await.unwrap();
+    let answered = openai(&server)
+        .answer(&Ask::TaskDecomposition { context: context(), goal, told: Box::default() })
+        .await
+        .unwrap();
     assert_eq!((answered.usage.calls, answered.usage.cost_micro_usd), (2, Some(600)));
     let repair = server.requests().pop().unwrap();
     assert!(repair.user.contains("`a` depends on `b`, which is no step"), "{}", repair.user);
@@ -402,6 +405,120 @@ async fn an_unknown_cost_is_not_a_cost_of_nothing() {
     assert_eq!(free.answer(&ask()).await.unwrap().usage.cost_micro_usd, None);
 }
 
+fn a_goal() -> Goal {
+    Goal {
+        main_objective: "Greet people".to_owned(),
+        success_criteria: vec![],
+        constraints: vec![],
+        context: String::new(),
+        design_choices_open: true,
+    }
+}
+
+fn a_step(n: usize, on: &[usize]) -> Step {
+    Step {
+        id: StepId(format!("task_{n}")),
+        description: format!("Step {n}"),
+        dependencies: on.iter().map(|n| StepId(format!("task_{n}"))).collect(),
+        estimated_complexity: Complexity::Low,
+        required_tools: vec![],
+        rests_on: vec![],
+    }
+}
+
+/// What is asked about people and about replanning.
+fn further_asks() -> Vec<Ask> {
+    let told = Box::<Told>::default;
+    let moment = Moment {
+        phase: ReplanPhase::Execution,
+        result: "exit code 1".to_owned(),
+        error: None,
+        progress: [1, 2, 1, 1],
+        remaining: vec![],
+    };
+    vec![
+        Ask::DiscoveryQuestions { context: context(), goal: a_goal(), told: told() },
+        Ask::AnswerMapping { context: context(), questions: vec![], words: "yes".to_owned() },
+        Ask::DesignDecisions { context: context(), goal: a_goal(), told: told() },
+        Ask::DesignSummary { context: context(), goal: a_goal(), told: told() },
+        Ask::PlanRevision {
+            context: context(),
+            goal: a_goal(),
+            sealed: vec![a_step(1, &[])],
+            open: vec![a_step(2, &[1]), a_step(3, &[2])],
+            problems: vec![],
+            told: told(),
+        },
+        Ask::ReplanDecision { context: context(), goal: Some(a_goal()), moment, told: told() },
+        Ask::FinalEvaluation { context: context(), goal: a_goal(), done: vec![], told: told() },
+        Ask::AlternativeApproach {
+            context: context(),
+            goal: a_goal(),
+            limit: "two replans".to_owned(),
+            wanted: Box::default(),
+            told: told(),
+        },
+        Ask::ConversationSummary { context: context(), messages: vec!["hello\nthere".to_owned()] },
+    ]
+}
+
+#[tokio::test]
+async fn every_question_is_answered_by_every_model() {
+    let server = ScriptedModel::start().await;
+    let offline = Model::new(ModelSettings::new(Provider::Offline, "", "")).unwrap();
+    for model in [openai(&server), anthropic(&server), offline] {
+        for ask in further_asks() {
+            let name = ask.schema_name();
+            let answered = model.answer(&ask).await.unwrap();
+            assert!(answered.usage.calls <= 1, "{name} was asked again");
+            let fits = match answered.answer {
+                Answer::Questions(_) => name == "discovery_questions",
+                Answer::Mapping(mapped) => name == "answer_mapping" && mapped.is_empty(),
+                Answer::Decisions(_) => name == "design_decisions",
+                Answer::Summary(text) => {
+                    ["design_summary", "conversation_summary"].contains(&name) && !text.is_empty()
+                }
+                Answer::Revision { steps, actions } => {
+                    steps == [a_step(2, &[1]), a_step(3, &[2])] && actions.len() == 2
+                }
+                Answer::Replan(Decided::Decision { decision }) => !decision.replan_needed,
+                Answer::Alternative(alternative) => alternative.way == OtherWay::Nothing,
+                Answer::Goal { .. }
+                | Answer::Steps { .. }
+                | Answer::Actions { .. }
+                | Answer::Turn(_)
+                | Answer::Reflection { .. }
+                | Answer::Replan(Decided::Nothing | Decided::Unreadable { .. }) => false,
+            };
+            assert!(fits, "{name}");
+        }
+    }
+    server.assert_nothing_left_over();
+}
+
+#[tokio::test]
+async fn a_decision_that_cannot_be_read_is_asked_for_once_more() {
+    let server = ScriptedModel::start().await;
+    let model = openai(&server);
+    let ask = further_asks().into_iter().find(|ask| ask.schema_name() == "replan_decision").unwrap();
+    let unsure = json!({"replan_needed": true, "confidence": "high", "replan_type": "retry"});
+    server.say("replan_decision", unsure.clone());
+    assert_eq!(model.answer(&ask).await.unwrap().usage.calls, 2);
+    let repair = server.requests().pop().unwrap();
+    assert!(repair.user.contains("`confidence` must be a number from 0.0 to 1.0"), "{}", repair.user);
+
+    let told = Box::new(Told { decide: Decide::Along, ..Told::default() });
+    let along = Ask::GoalUnderstanding { context: context(), told };
+    server.say("goal_understanding", json!({"main_objective": "Greet", "replan_decision": unsure}));
+    let answered = model.answer(&along).await.unwrap();
+    let Answer::Goal { goal, replan: Decided::Unreadable { why } } = answered.answer else {
+        panic!("{:?}", answered.answer)
+    };
+    assert_eq!((goal.main_objective.as_str(), answered.usage.calls), ("Greet", 1));
+    assert_eq!(why, "`confidence` must be a number from 0.0 to 1.0");
+    server.assert_nothing_left_over();
+}
+
 #[tokio::test]
 async fn offline_needs_nobody() {
     let model = Model::new(ModelSettings::new(Provider::Offline, "", "")).unwrap();
@@ -413,12 +530,19 @@ async fn offline_needs_nobody() {
         dependencies: vec![],
         estimated_complexity: Complexity::Low,
         required_tools: vec![],
+        rests_on: vec![],
     }];
     let answered = model
-        .answer(&Ask::ActionSequence { context: context(), goal, steps, problems: vec![] })
+        .answer(&Ask::ActionSequence {
+            context: context(),
+            goal,
+            steps,
+            problems: vec![],
+            told: Box::default(),
+        })
         .await
         .unwrap();
-    let Answer::Actions(actions) = answered.answer else { panic!("no actions") };
+    let Answer::Actions { actions, .. } = answered.answer else { panic!("no actions") };
     assert_eq!((actions.len(), actions[0].tool.as_str()), (1, "worker"));
     assert_eq!((answered.usage.model.as_str(), answered.usage.cost_micro_usd), ("offline", Some(0)));
 }

@@ -24,6 +24,7 @@ mod llm;
 mod local_forge;
 mod mcp;
 mod outbound;
+mod replans;
 mod sandbox;
 mod scripted_model;
 mod store;

@@ -308,6 +308,18 @@ fn content(script: &Mutex<Script>, asked: &Asked) -> Value {
             "action_id": "", "status": "success", "evaluation": "It went as planned.", "alignment_with_plan": "good",
             "issues_identified": [], "plan_revision_needed": false,
         }),
+        "discovery_questions" => json!({"questions": []}),
+        "answer_mapping" => json!({"answers": []}),
+        "design_decisions" => json!({"decisions": []}),
+        "design_summary" | "conversation_summary" => json!({"summary": "All was said."}),
+        "plan_revision" => revised(asked),
+        "replan_decision" => no_replan(),
+        "final_evaluation" => json!({
+            "replan_needed": false, "replan_type": "none", "confidence": 0.9, "reasoning": "It is done.",
+            "evaluation_result": "success", "achievement_rate": 100, "issues_identified": [],
+            "additional_actions": [], "revision_scope": null,
+        }),
+        "alternative_approach" => json!({"way": "nothing", "reasoning": "There is none."}),
         other => panic!("no answer is known for {other}"),
     }
 }
@@ -335,15 +347,39 @@ fn three_steps() -> Value {
 
 /// One look for each step that the question lists, and a new file for the one that makes the change.
 fn actions_for(asked: &Asked) -> Value {
-    let steps =
-        asked.user.split_once("The steps, one in each line:\n").map(|(_, rest)| rest).unwrap_or_default();
-    let ids: Vec<String> = steps
-        .lines()
-        .map_while(|line| serde_json::from_str::<Value>(line).ok())
-        .map(|step| text(&step["id"]))
-        .collect();
-    let actions: Vec<Value> = ids
-        .iter()
+    let ids: Vec<String> = listed(asked, "The steps").iter().map(|step| text(&step["id"])).collect();
+    json!({"execution_order": ids, "actions": actions_of(&ids)})
+}
+
+/// The open steps once more, each with one action.
+fn revised(asked: &Asked) -> Value {
+    let mut steps = listed(asked, "The steps that are not done");
+    let ids: Vec<String> = steps.iter().map(|step| text(&step["id"])).collect();
+    for step in &mut steps {
+        step["rests_on"] = json!([]);
+    }
+    json!({"subtasks": steps, "execution_order": ids, "actions": actions_of(&ids)})
+}
+
+fn listed(asked: &Asked, which: &str) -> Vec<Value> {
+    let title = format!("{which}, one in each line:\n");
+    let rest = asked.user.split_once(&title).map(|(_, rest)| rest).unwrap_or_default();
+    rest.lines().map_while(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn no_replan() -> Value {
+    json!({
+        "replan_needed": false, "confidence": 0.9, "reasoning": "It goes well.", "replan_type": "none",
+        "target_phase": null, "replan_level": null, "issues_found": [], "recommended_actions": [],
+        "clarification_needed": false, "clarification_questions": [], "assumptions_to_make": [],
+        "missing_steps": [], "recommended_granularity": "", "scope_adjustment": "", "unavailable_tools": [],
+        "alternative_tools": [], "dependency_issues": [], "plan_adjustments": [], "error_classification": null,
+        "recovery_strategy": "", "affected_actions": [],
+    })
+}
+
+fn actions_of(ids: &[String]) -> Vec<Value> {
+    ids.iter()
         .map(|id| {
             let changes = id == "task_2";
             let spec = if changes {
@@ -357,8 +393,7 @@ fn actions_for(asked: &Asked) -> Value {
                 "optional": false, "spec": spec,
             })
         })
-        .collect();
-    json!({"execution_order": ids, "actions": actions})
+        .collect()
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]

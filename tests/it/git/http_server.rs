@@ -38,6 +38,8 @@ pub(crate) struct Server {
 
 struct Inner {
     root: PathBuf,
+    /// The `Authorization` that opens the door.
+    opens: String,
     mood: Mutex<Mood>,
     /// The `Authorization` of each request.
     seen: Mutex<Vec<Option<String>>>,
@@ -46,8 +48,13 @@ struct Inner {
 impl Server {
     /// Serves the repositories below a folder.
     pub(crate) async fn start(root: &Path) -> Self {
-        let inner =
-            Arc::new(Inner { root: root.to_owned(), mood: Mutex::new(Mood::Good), seen: Mutex::default() });
+        Self::for_user(root, USER, TOKEN).await
+    }
+
+    /// Lets in whoever comes with this name and token, and nobody else.
+    pub(crate) async fn for_user(root: &Path, user: &str, token: &str) -> Self {
+        let (root, opens) = (root.to_owned(), basic_of(user, token));
+        let inner = Arc::new(Inner { root, opens, mood: Mutex::new(Mood::Good), seen: Mutex::default() });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(answer).with_state(Arc::clone(&inner));
@@ -71,7 +78,11 @@ impl Server {
 }
 
 pub(crate) fn basic(token: &str) -> String {
-    format!("Basic {}", STANDARD.encode(format!("{USER}:{token}")))
+    basic_of(USER, token)
+}
+
+pub(crate) fn basic_of(user: &str, token: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{user}:{token}")))
 }
 
 async fn answer(State(server): State<Arc<Inner>>, request: Request<Body>) -> Response {
@@ -80,7 +91,7 @@ async fn answer(State(server): State<Arc<Inner>>, request: Request<Body>) -> Res
     server.seen.lock().unwrap().push(auth.clone());
     let mood = server.mood.lock().unwrap().clone();
     match mood {
-        Mood::Good if auth == Some(basic(TOKEN)) => {}
+        Mood::Good if auth.as_ref() == Some(&server.opens) => {}
         Mood::Good => {
             let plain = Response::builder().status(StatusCode::UNAUTHORIZED);
             return plain.header("www-authenticate", "Basic realm=\"git\"").body(Body::empty()).unwrap();

@@ -2,7 +2,7 @@
 
 mod checkout;
 mod hostile;
-mod http_server;
+pub(crate) mod http_server;
 mod limits;
 mod mirror;
 mod push;

@@ -133,7 +133,7 @@ pub(super) async fn all_gone(pids: [u32; 2]) {
 }
 
 /// The directory of the npm package's program.
-pub(super) fn everything() -> PathBuf {
+pub(crate) fn everything() -> PathBuf {
     static READY: OnceLock<PathBuf> = OnceLock::new();
     let package = "@modelcontextprotocol/server-everything";
     let install = |into: &Path| {
@@ -149,7 +149,7 @@ pub(super) fn everything() -> PathBuf {
 }
 
 /// The program of the PyPI package.
-pub(super) fn clock() -> PathBuf {
+pub(crate) fn clock() -> PathBuf {
     static READY: OnceLock<PathBuf> = OnceLock::new();
     let install = |into: &Path| {
         run("python3", &["-m", "venv", into.to_str().unwrap()]);

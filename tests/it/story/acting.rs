@@ -83,7 +83,7 @@ async fn an_approved_plan_is_carried_out_and_handed_over_on_every_forge() {
     }
 }
 
-fn change_of(scene: &Scene, branch: &str) -> planwright::domain::ChangeRequest {
+pub(crate) fn change_of(scene: &Scene, branch: &str) -> planwright::domain::ChangeRequest {
     let project = &scene.thread.project;
     let found = scene.world.look(|world| {
         let all = world.change_requests_from(project, branch);

@@ -45,6 +45,8 @@ pub(crate) struct Scene {
     extra: String,
     confidential: bool,
     provider: &'static str,
+    /// Where git finds the repositories, if not on the disk.
+    git_url: Option<String>,
 }
 
 pub(crate) const ALL: [ForgeKind; 3] = [ForgeKind::Local, ForgeKind::Github, ForgeKind::Gitlab];
@@ -70,7 +72,19 @@ impl Scene {
         world.with(|world| world.set_git(&project, &repo.bare)).unwrap().unwrap();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let extra = "planning: { enabled: true }\n".to_owned();
-        Self { world, front, thread, model, dir, repo, http, extra, confidential: false, provider: "openai" }
+        Self {
+            world,
+            front,
+            thread,
+            model,
+            dir,
+            repo,
+            http,
+            extra,
+            confidential: false,
+            provider: "openai",
+            git_url: None,
+        }
     }
 
     /// The same people, but another thread: the story is about that one.
@@ -105,8 +119,15 @@ impl Scene {
         self
     }
 
+    /// The repositories are reached by this address instead of their `file://` one.
+    pub(crate) fn git_at(mut self, url: &str) -> Self {
+        self.git_url = Some(url.to_owned());
+        self
+    }
+
     fn yaml(&self, listen: &str) -> String {
-        let git_url = url::Url::from_file_path(self.dir.path().join("git")).unwrap();
+        let files = url::Url::from_file_path(self.dir.path().join("git")).unwrap();
+        let git_url = self.git_url.as_deref().unwrap_or(files.as_str());
         let forges = match &self.front {
             Front::Local => "local: { enabled: true }".to_owned(),
             Front::Github(fake) => {
@@ -293,9 +314,16 @@ impl Scene {
 
     /// The history's lines of one type.
     pub(crate) fn entries(&self, kind: &str) -> Vec<serde_json::Value> {
-        let text = std::fs::read_to_string(self.history()).unwrap_or_default();
+        let text = self.whole_lines();
         let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         lines.filter(|line| line["type"] == kind).collect()
+    }
+
+    /// The history without a line that is being written right now.
+    fn whole_lines(&self) -> String {
+        let mut text = std::fs::read_to_string(self.history()).unwrap_or_default();
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        text
     }
 
     pub(crate) fn faces(&self, on: Option<CommentId>) -> Vec<Reaction> {
@@ -312,12 +340,13 @@ impl Scene {
 
     /// The types of all facts in the history file, whose chain must be sound.
     pub(crate) fn facts(&self) -> Vec<String> {
-        let path = self.history();
-        if !path.exists() {
-            return vec![];
+        let text = self.whole_lines();
+        if !text.is_empty() {
+            // A copy, so that it does not grow while it is looked at.
+            let copy = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(copy.path(), &text).unwrap();
+            assert_eq!(planwright::store::verify(copy.path()).unwrap().first_problem, None);
         }
-        assert_eq!(planwright::store::verify(&path).unwrap().first_problem, None);
-        let text = std::fs::read_to_string(path).unwrap();
         let kind = |line: &str| {
             serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].as_str().unwrap().to_owned()
         };

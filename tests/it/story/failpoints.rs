@@ -1,13 +1,14 @@
 //! Purpose: the real binary dies at every single point of a run where something leaves it: at each request to the forge,
 //! before and after it takes effect, and at each append to the journal. Afterwards all is as if nothing had happened.
 //!
-//! A small plan is gone through point by point on every run of the tests. The long one takes minutes: `cargo test
-//! --test it failpoints -- --ignored`.
+//! A small plan is gone through point by point on every run of the tests. Of a long one each kind of point has its turn,
+//! because all of them take minutes: `cargo test --test it a_run_of_twenty_actions -- --ignored --nocapture`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use planwright::domain::{ForgeKind, Reaction};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, SqliteConnection};
@@ -19,6 +20,9 @@ use crate::scripted_model::Asked;
 
 /// How many stories go on side by side.
 const AT_ONCE: usize = 3;
+
+/// Of the requests of a long run, one of so many is died at on every run of the tests.
+const STRIDE: usize = 5;
 
 /// Where the bot dies.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +50,8 @@ struct Told {
     requests: usize,
     /// The requests that change something.
     changes: usize,
-    appends: usize,
+    /// What each entry of the journal says, without what differs each time.
+    journal: Vec<String>,
 }
 
 fn small_plan() -> Vec<Value> {
@@ -176,7 +181,7 @@ fn lay(scene: &Scene, bot: &Process<'_>, nth: usize, (of, moment): (fn(&http::Me
     stage(scene).lay(Ambush { of, nth, moment, strike: Box::new(strike) });
 }
 
-async fn sql(scene: &Scene, text: &str) {
+pub(crate) async fn sql(scene: &Scene, text: &str) {
     let url = format!("sqlite://{}/planwright.db", scene.dir.path().display());
     let mut connection = SqliteConnection::connect(&url).await.unwrap();
     sqlx::raw_sql(sqlx::AssertSqlSafe(text.to_owned())).execute(&mut connection).await.unwrap();
@@ -209,13 +214,27 @@ async fn tell_story(plan: Vec<Value>, point: Point) -> Told {
             }
             bot = scene.spawn().await;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let audit = stage(&scene).audit().split_off(before);
     let (requests, changes) = (audit.len(), audit.iter().filter(|seen| changes(&seen.method)).count());
     bot.kill();
     let ending = look(&scene, point);
-    Told { ending, died, requests, changes, appends: scene.facts().len() }
+    Told { ending, died, requests, changes, journal: journal(&scene) }
+}
+
+/// Each entry by its type, and by the kind of its action if it has one.
+fn journal(scene: &Scene) -> Vec<String> {
+    let planned = scene.entries("sequenced").remove(0)["actions"].take();
+    let kind_of = |id: &Value| {
+        let action = planned.as_array().unwrap().iter().find(|action| action["id"] == *id);
+        action.map_or("", |action| action["action_type"].as_str().unwrap()).to_owned()
+    };
+    let text = std::fs::read_to_string(scene.history()).unwrap();
+    let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    entries
+        .map(|entry| format!("{} {}", entry["type"].as_str().unwrap(), kind_of(&entry["action"])))
+        .collect()
 }
 
 /// What must be so whatever happened, and what can be compared.
@@ -281,9 +300,10 @@ fn unpriced(line: &str) -> &str {
 /// Commits and runs have other names each time.
 fn without_ids(text: &str) -> String {
     let is_id = |word: &str| {
+        // Of a thousand short names of commits, one has no digit.
         word.len() >= 7
             && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
-            && word.bytes().any(|b| b.is_ascii_digit())
+            && word.bytes().any(|b| b.is_ascii_hexdigit())
     };
     let mut out = String::new();
     for piece in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-') {
@@ -293,15 +313,27 @@ fn without_ids(text: &str) -> String {
     out
 }
 
-/// Dies at each of these points, and compares.
+/// Dies at each of these points, and compares. One that fails does not keep the others from being tried.
 async fn go_through(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &Ending) -> usize {
-    let stories = points.into_iter().map(|point| async move { (point, tell_story(plan(), point).await) });
-    let told: Vec<(Point, Told)> =
+    let all = points.len();
+    let started = Instant::now();
+    let stories = points.into_iter().map(|point| async move {
+        let began = Instant::now();
+        let told = AssertUnwindSafe(tell_story(plan(), point)).catch_unwind().await;
+        eprintln!("{point:?}: {:.1} s", began.elapsed().as_secs_f32());
+        (point, told.ok())
+    });
+    let told: Vec<(Point, Option<Told>)> =
         futures_util::stream::iter(stories).buffer_unordered(AT_ONCE).collect().await;
-    for (point, told) in &told {
-        assert_eq!(told.ending, *expected, "{point:?}");
+    let died = told.iter().flat_map(|(_, told)| told).filter(|told| told.died).count();
+    eprintln!("died at {died} of {all} points, in {:.0} s", started.elapsed().as_secs_f32());
+    let is_as_ever = |told: &Option<Told>| told.as_ref().is_some_and(|told| told.ending == *expected);
+    let bad: Vec<_> = told.iter().filter(|(_, told)| !is_as_ever(told)).map(|(point, _)| point).collect();
+    for (point, told) in told.iter().flat_map(|(point, told)| told.as_ref().map(|told| (point, told))) {
+        assert_eq!(told.ending, *expected, "{point:?}, of {bad:?}");
     }
-    told.iter().filter(|(_, told)| told.died).count()
+    assert!(bad.is_empty(), "each of these told why above: {bad:?}");
+    died
 }
 
 /// Requests that only look cannot be doubled; they have their turn in the long run.
@@ -317,14 +349,28 @@ async fn a_small_run_survives_death_at_every_request_that_changes_something() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_run_survives_death_at_every_append() {
     let control = tell_story(small_plan(), Point::Never).await;
-    survive(small_plan, (1..=control.appends).map(Point::Append).collect(), &control.ending).await;
+    survive(small_plan, (1..=control.journal.len()).map(Point::Append).collect(), &control.ending).await;
+}
+
+/// Each append that is of another kind than all before it, and every few requests.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_twenty_actions_survives_death_at_each_kind_of_point() {
+    let control = tell_story(long_plan(), Point::Never).await;
+    let mut seen = BTreeSet::new();
+    let is_new = |(_, entry): &(usize, &String)| seen.insert((*entry).clone());
+    let appends = control.journal.iter().enumerate().filter(is_new);
+    let mut points: Vec<Point> = appends.map(|(place, _)| Point::Append(place + 1)).collect();
+    for (place, n) in (1..=control.requests).step_by(STRIDE).enumerate() {
+        points.push(Point::Request(n, if place % 2 == 0 { Moment::Before } else { Moment::After }));
+    }
+    survive(long_plan, points, &control.ending).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: twenty actions, every request before and after it, every append"]
 async fn a_run_of_twenty_actions_survives_death_at_every_point() {
     let control = tell_story(long_plan(), Point::Never).await;
-    let mut points: Vec<Point> = (1..=control.appends).map(Point::Append).collect();
+    let mut points: Vec<Point> = (1..=control.journal.len()).map(Point::Append).collect();
     for n in 1..=control.requests {
         points.extend([Point::Request(n, Moment::Before), Point::Request(n, Moment::After)]);
     }

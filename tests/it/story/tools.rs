@@ -45,7 +45,7 @@ async fn scene(actions: Vec<Value>) -> Scene {
     scene.settings(&settings)
 }
 
-fn tool(task: &str, name: &str, arguments: Option<Value>) -> Value {
+pub(crate) fn tool(task: &str, name: &str, arguments: Option<Value>) -> Value {
     let arguments = arguments.map(|arguments| arguments.to_string());
     let mut tool = action(task, "tool", json!({"arguments_json": arguments}));
     tool["tool"] = json!(name);

@@ -1,0 +1,242 @@
+//! Purpose: a model's word on whether the plan should change: how sure it is, how far back to go, and why.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::question::Question;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplanPhase {
+    GoalUnderstanding,
+    TaskDecomposition,
+    ActionSequence,
+    Execution,
+    Reflection,
+}
+
+impl ReplanPhase {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GoalUnderstanding => "goal understanding",
+            Self::TaskDecomposition => "task decomposition",
+            Self::ActionSequence => "action sequence",
+            Self::Execution => "execution",
+            Self::Reflection => "reflection",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplanType {
+    ClarificationRequest,
+    GoalRevision,
+    TaskRedecomposition,
+    ActionRegeneration,
+    PartialReplan,
+    FullReplan,
+    PlanRevision,
+    Retry,
+    #[default]
+    None,
+}
+
+/// How far a replan goes back; each level redoes what the levels below it do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// 1: the same action once more.
+    Retry,
+    /// 2: what is not done yet is planned anew.
+    Partial,
+    /// 3: all open actions are chosen anew.
+    Actions,
+    /// 4: the work is cut into steps anew.
+    Decomposition,
+    /// 5: the goal is worked out anew.
+    Goal,
+}
+
+impl Level {
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Retry => 1,
+            Self::Partial => 2,
+            Self::Actions => 3,
+            Self::Decomposition => 4,
+            Self::Goal => 5,
+        }
+    }
+
+    #[must_use]
+    pub fn of_number(number: u64) -> Option<Self> {
+        [Self::Retry, Self::Partial, Self::Actions, Self::Decomposition, Self::Goal]
+            .into_iter()
+            .find(|level| u64::from(level.number()) == number)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    Transient,
+    Persistent,
+    Fatal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvaluationResult {
+    Success,
+    PartialSuccess,
+    Failure,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RevisionScope {
+    Minor,
+    Moderate,
+    Major,
+}
+
+/// A decision as the model gave it, checked. What it leads to is decided by the policy, never here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReplanDecision {
+    pub replan_needed: bool,
+    /// 0.0 to 1.0.
+    pub confidence: f64,
+    pub reasoning: String,
+    pub replan_type: ReplanType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_phase: Option<ReplanPhase>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replan_level: Option<Level>,
+    pub issues_found: Vec<String>,
+    pub recommended_actions: Vec<String>,
+    pub clarification_needed: bool,
+    pub clarification_questions: Vec<Question>,
+    #[serde(flatten)]
+    pub details: ReplanDetails,
+}
+
+/// What the phases add. Each is empty where it does not apply.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReplanDetails {
+    // After understanding.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions_to_make: Vec<String>,
+    // After decomposition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_steps: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub recommended_granularity: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub scope_adjustment: String,
+    // After sequencing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alternative_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dependency_issues: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plan_adjustments: Vec<String>,
+    // After an action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_classification: Option<ErrorClass>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub recovery_strategy: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub affected_actions: Vec<String>,
+    // At the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluation_result: Option<EvaluationResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub achievement_rate: Option<u8>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issues_identified: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub additional_actions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision_scope: Option<RevisionScope>,
+}
+
+impl ReplanDecision {
+    /// What the next plan has to mind: everything that the decision says is wrong, missing or better.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        let d = &self.details;
+        let named = |what: &str, items: &[String]| {
+            items.iter().map(|item| format!("{what}: {item}")).collect::<Vec<_>>()
+        };
+        let one = |what: &str, text: &str| {
+            if text.is_empty() { vec![] } else { vec![format!("{what}: {text}")] }
+        };
+        [
+            one("why", &self.reasoning),
+            named("issue", &self.issues_found),
+            named("issue", &d.issues_identified),
+            named("recommended", &self.recommended_actions),
+            named("assume", &d.assumptions_to_make),
+            named("missing step", &d.missing_steps),
+            one("granularity", &d.recommended_granularity),
+            one("scope", &d.scope_adjustment),
+            named("not available", &d.unavailable_tools),
+            named("use instead", &d.alternative_tools),
+            named("dependency", &d.dependency_issues),
+            named("adjust", &d.plan_adjustments),
+            one("recover by", &d.recovery_strategy),
+            named("affected action", &d.affected_actions),
+            named("additional action", &d.additional_actions),
+        ]
+        .concat()
+    }
+}
+
+/// What came with a phase's answer about replanning.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "said", rename_all = "snake_case")]
+pub enum Decided {
+    /// Nothing: no replan.
+    #[default]
+    Nothing,
+    /// Something that is no decision, and why not.
+    Unreadable {
+        why: String,
+    },
+    Decision {
+        decision: Box<ReplanDecision>,
+    },
+}
+
+impl Decided {
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
+}
+
+/// What the model proposes when a limit does not let it replan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherWay {
+    /// Go on with the plan as it is.
+    Continue,
+    /// Leave the step out that does not work.
+    SkipStep,
+    #[default]
+    Nothing,
+}
+
+/// Its answer to "you may not replan any more; is there another way?"
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alternative {
+    pub way: OtherWay,
+    pub reasoning: String,
+}

@@ -1,0 +1,115 @@
+//! Purpose: why a run began or stopped, and what a comment is owed an answer for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Command;
+use crate::plan::ActionId;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    Assigned,
+    Labelled,
+    Mentioned,
+    /// `/retry`: the unfinished part of the run before.
+    Retried,
+    /// A reviewer asked for changes on a change request of ours.
+    ChangesRequested,
+}
+
+/// An action that will not run although its plan does, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub id: ActionId,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Unassigned,
+    Unlabelled,
+    Closed,
+}
+
+/// Whether asking again may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskProblem {
+    /// Nobody answered, or too many asked: later may go well.
+    Passing,
+    /// The answer will not become better by waiting.
+    Lasting,
+}
+
+/// What a comment is owed an answer for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub enum Notice {
+    HelpAsked,
+    StatusAsked,
+    UnknownVerb {
+        word: String,
+    },
+    /// A trigger on a repository where planning is switched off.
+    PlanningIsOff,
+    /// The repository's own settings file cannot be obeyed, because it cannot be understood.
+    RepoFileBroken {
+        why: String,
+    },
+    /// There have been too many runs on this thread within the last hour.
+    TooManyRuns,
+    AlreadyRunning,
+    NothingRunning {
+        verb: String,
+    },
+    AlreadyPaused,
+    NotPaused,
+    /// An approval, a rejection or a raise with nothing that it could answer.
+    NothingToAnswer {
+        verb: String,
+    },
+    /// An approval that was not understood, or names what was not put up; nothing of it counts.
+    BadApproval {
+        why: String,
+    },
+    /// An approval that counts in part: what stays out, and why.
+    LeftOutOfApproval {
+        left_out: Vec<LeftOut>,
+    },
+    /// A step that is unknown, at work or done cannot be skipped.
+    CannotSkip {
+        step: String,
+        why: String,
+    },
+    BadBudget {
+        words: String,
+    },
+    NothingToRetry,
+    /// Words that no question could be found for; asked once in a round.
+    AnswerUnclear {
+        round: u32,
+    },
+    /// Two people answered differently; which answer counts.
+    AnswersDiffer {
+        question: String,
+        counts: String,
+    },
+    /// Nobody has answered in time, and nothing may be assumed.
+    StillWaiting {
+        round: u32,
+    },
+    /// A question, decision or option that was never put up.
+    NoSuchChoice {
+        words: String,
+        known: Vec<String>,
+    },
+    /// More than one option of a decision is ticked.
+    TwoOptions {
+        decision: String,
+    },
+    /// A verb that this version knows, but cannot carry out.
+    NotYet {
+        command: Command,
+    },
+}

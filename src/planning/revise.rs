@@ -1,0 +1,395 @@
+//! Purpose: what a replan does to a run: how far it goes back, what it keeps, and how a new plan is told from an old one.
+//!
+//! Work that is done is sealed: its actions, commits and evidence stay, whatever the level. Levels 2 and 3 keep the
+//! checklist and plan the open rest anew; levels 4 and 5 begin a new, unticked one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::apply::{spend, takes};
+use super::replans::{Fresh, LimitHit, Replan, ReplanFact, ReplanResult, ReplanState, Settled, Verdict};
+use super::run::{Origin, Reflections, Revision, Run, Sequence};
+use super::talk::Wish;
+use super::work::{Outcome, StepState};
+use crate::actions::number_of;
+use crate::domain::{Account, AccountId, AccountKind, Millis};
+use crate::plan::{
+    Action, ActionId, Decided, Level, OtherWay, ReplanDecision, ReplanPhase, ReplanType, Step,
+};
+
+/// How much of two plans may differ for them to be called the same.
+const ALIKE: f64 = 0.9;
+
+impl Run {
+    pub(super) fn replans(&mut self, at: Millis, fact: &ReplanFact) {
+        match fact {
+            ReplanFact::DecisionGiven { key, said, usage } => {
+                usage.iter().for_each(|usage| spend(self, usage));
+                if takes(self, at, key)
+                    && let Some(fresh) = &mut self.replans.fresh
+                {
+                    (fresh.said, fresh.asked) = (said.clone(), true);
+                }
+            }
+            ReplanFact::Evaluated { key, said, usage } => {
+                usage.iter().for_each(|usage| spend(self, usage));
+                if takes(self, at, key) {
+                    self.consider(ReplanPhase::Reflection, said.clone());
+                    if let Some(plan) = self.revisions.last_mut() {
+                        plan.evaluated = true;
+                    }
+                }
+            }
+            ReplanFact::ReplanAsked { by, why, comment } => {
+                self.sources.extend(*comment);
+                self.replans.limit = None;
+                self.replans.fresh = Some(asked_by(self, by, why));
+            }
+            ReplanFact::ReplanDecision { .. } => self.decided(at, fact),
+            ReplanFact::ReplanConfirmed { replan_id, by, .. } => self.confirmed(at, *replan_id, by),
+            ReplanFact::ReplanDeclined { replan_id, by, .. } => {
+                self.settle(*replan_id, ReplanState::Declined { by: by.clone() });
+            }
+            ReplanFact::RevisionMade { key, steps, actions, usage } => {
+                spend(self, usage);
+                if takes(self, at, key) {
+                    self.revised(at, steps, actions);
+                }
+            }
+            ReplanFact::PlanRevised { replan_id, result, why, .. } => {
+                self.ended(at, *replan_id, *result, why)
+            }
+            ReplanFact::AlternativeGiven { key, alternative, usage } => {
+                usage.iter().for_each(|usage| spend(self, usage));
+                if takes(self, at, key) {
+                    self.alternative(alternative.way);
+                }
+            }
+            ReplanFact::LimitSettled { how, .. } => self.limit_settled(*how),
+        }
+    }
+
+    /// A phase has ended, with or without a word about replanning.
+    pub(super) fn consider(&mut self, phase: ReplanPhase, said: Decided) {
+        let failed = self.replans.fresh.take().and_then(|fresh| fresh.failed);
+        self.replans.fresh = Some(Fresh { phase, said, asked: false, failed, by: None });
+    }
+
+    fn decided(&mut self, at: Millis, fact: &ReplanFact) {
+        let ReplanFact::ReplanDecision {
+            replan_id,
+            phase,
+            llm_decision,
+            verdict,
+            trigger,
+            subject,
+            by,
+            wait_ms,
+            ..
+        } = fact
+        else {
+            return;
+        };
+        self.replans.fresh = None;
+        self.replans.decided += 1;
+        self.talk.contradicted.clear();
+        let decision = (**llm_decision).clone();
+        let state = match verdict {
+            Verdict::Stay { .. } if !decision.replan_needed && !decision.clarification_needed => return,
+            Verdict::Stay { why } => ReplanState::Overridden { why: why.clone() },
+            Verdict::Limit { limit, .. } => ReplanState::Overridden { why: limit.words().to_owned() },
+            Verdict::Confirm { .. } => ReplanState::Confirming,
+            Verdict::Clarify => {
+                let (why, questions) = (decision.reasoning.clone(), questions_of(&decision));
+                self.talk.wanted = Some(Wish { why, questions });
+                ReplanState::Done { at }
+            }
+            Verdict::Replan { .. } => ReplanState::Started,
+        };
+        let deadline = wait_ms.map(|wait| at.plus(wait));
+        self.replans.all.push(Replan {
+            id: *replan_id,
+            phase: *phase,
+            decision,
+            verdict: verdict.clone(),
+            trigger: trigger.clone(),
+            failed: subject.clone(),
+            by: by.clone(),
+            at,
+            deadline,
+            state,
+        });
+        match verdict {
+            Verdict::Replan { level, .. } => self.go_back(at, *replan_id, *level),
+            Verdict::Limit { limit, .. } => {
+                let told =
+                    self.replans.asked_at.contains(limit) || *limit == super::replans::Limit::NoDecision;
+                let (replan, failed) = (*replan_id, subject.clone());
+                self.replans.limit = Some(LimitHit { replan, limit: *limit, failed, since: at, told });
+            }
+            Verdict::Stay { .. } | Verdict::Clarify | Verdict::Confirm { .. } => {}
+        }
+    }
+
+    fn confirmed(&mut self, at: Millis, id: u32, by: &Account) {
+        let level = self.replan(id).filter(|r| r.state == ReplanState::Confirming).and_then(Replan::level);
+        if let Some(level) = level {
+            if let Some(replan) = self.replans.all.iter_mut().find(|replan| replan.id == id) {
+                replan.by = Some(by.clone());
+            }
+            self.settle(id, ReplanState::Started);
+            self.go_back(at, id, level);
+        }
+    }
+
+    #[must_use]
+    pub fn replan(&self, id: u32) -> Option<&Replan> {
+        self.replans.all.iter().find(|replan| replan.id == id)
+    }
+
+    pub(super) fn settle(&mut self, id: u32, state: ReplanState) {
+        if let Some(replan) = self.replans.all.iter_mut().find(|replan| replan.id == id) {
+            replan.state = state;
+        }
+    }
+
+    fn go_back(&mut self, at: Millis, id: u32, level: Level) {
+        let Some(replan) = self.replan(id) else { return };
+        let (reason, failed) = (replan.decision.reasoning.clone(), replan.failed.clone());
+        let advice = replan.decision.advice();
+        if let (Level::Retry, Some(action)) = (level, &failed) {
+            self.work.remove(action);
+            self.settle(id, ReplanState::Done { at });
+            return;
+        }
+        // Nobody has to answer what was asked for the plan before.
+        self.talk.rounds.iter_mut().for_each(|round| round.closed = true);
+        let origin = Origin { replan: id, level, reason, at };
+        self.reflections =
+            Reflections { all: std::mem::take(&mut self.reflections.all), ..Reflections::default() };
+        self.executed = false;
+        let next = match (level, self.plan()) {
+            (Level::Retry | Level::Partial | Level::Actions, Some(plan)) => self.rest_of(plan),
+            (Level::Decomposition | Level::Goal, _) | (_, None) => {
+                // Step ids begin anew, and would be taken for the skipped ones of before.
+                self.skipped.clear();
+                Revision::default()
+            }
+        };
+        if level == Level::Goal {
+            self.goal = None;
+            (self.talk.discovery, self.talk.discovered, self.talk.design) = (None, false, None);
+        }
+        self.revisions.push(Revision { origin: Some(origin), problems: advice, ..next });
+    }
+
+    /// The plan without what is still open in it.
+    fn rest_of(&self, plan: &Revision) -> Revision {
+        let is_sealed = |action: &&Action| {
+            plan.left_out.contains_key(&action.id)
+                || self.skipped.contains_key(&action.task_id)
+                || self.succeeded(&action.id)
+        };
+        let sealed: Vec<Action> = plan.actions().filter(is_sealed).cloned().collect();
+        let kept = |id: &ActionId| sealed.iter().any(|action| action.id == *id);
+        Revision {
+            steps: plan.steps.clone(),
+            specs: plan
+                .specs
+                .iter()
+                .filter(|(id, _)| kept(id))
+                .map(|(id, s)| (id.clone(), s.clone()))
+                .collect(),
+            left_out: plan.left_out.clone(),
+            // They name digests, so they hold for what stays exactly as it was, and for nothing else.
+            approvals: plan.approvals.clone(),
+            requests: plan
+                .requests
+                .iter()
+                .cloned()
+                .map(|request| super::proposal::Request { void: true, ..request })
+                .collect(),
+            sealed,
+            ..Revision::default()
+        }
+    }
+
+    fn succeeded(&self, action: &ActionId) -> bool {
+        let ended = self.work.get(action).and_then(|work| work.ended.as_ref());
+        ended.is_some_and(|ended| ended.outcome == Outcome::Succeeded)
+    }
+
+    /// Steps that nothing is to be planned for any more.
+    #[must_use]
+    pub fn sealed_steps<'a>(&self, plan: &'a Revision) -> Vec<&'a Step> {
+        let is_sealed = |step: &&Step| match self.step_state(plan, &step.id) {
+            StepState::Done(_) => plan.sealed.iter().any(|action| action.task_id == step.id),
+            StepState::SkippedBy(_) | StepState::LeftOut => true,
+            StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
+        };
+        plan.steps.iter().filter(is_sealed).collect()
+    }
+
+    fn revised(&mut self, at: Millis, steps: &[Step], actions: &[Action]) {
+        let Some(plan) = self.plan() else { return };
+        let sealed = self.sealed_steps(plan).into_iter().cloned();
+        let steps: Vec<Step> = sealed.chain(steps.iter().cloned()).collect();
+        if let Some(plan) = self.revisions.last_mut() {
+            plan.steps = steps;
+            plan.sequence = Some(Sequence { actions: actions.to_vec(), at });
+        }
+        self.look_for_undecided();
+    }
+
+    /// New actions under the numbers that they have in this run: none is used twice, and what stays exactly as it was keeps its own, with its approval.
+    #[must_use]
+    pub fn numbered(&self, actions: &[Action]) -> Vec<Action> {
+        let Some((plan, before)) = self.revisions.split_last() else { return actions.to_vec() };
+        let used =
+            before.iter().flat_map(Revision::actions).filter_map(|a| number_of(&a.id).parse::<u32>().ok());
+        let mut next = used.max().unwrap_or(0);
+        let mut old: Vec<&Action> = match (before.last(), plan.keeps_checklist()) {
+            (Some(last), true) => last.actions().filter(|a| !self.work.contains_key(&a.id)).collect(),
+            (_, _) => vec![],
+        };
+        let mut number = |action: &Action| {
+            if let Some(at) = old.iter().position(|old| is_the_same(old, action)) {
+                return old.remove(at).clone();
+            }
+            next += 1;
+            Action { id: ActionId(format!("a{next}")), ..action.clone() }
+        };
+        actions.iter().map(&mut number).collect()
+    }
+
+    fn ended(&mut self, at: Millis, id: u32, result: ReplanResult, why: &str) {
+        if let Some(plan) = self.revisions.last_mut() {
+            plan.announced = true;
+        }
+        match result {
+            ReplanResult::Success => self.settle(id, ReplanState::Done { at }),
+            ReplanResult::Failure => {
+                self.settle(id, ReplanState::Failed { why: why.to_owned() });
+                let limit = super::replans::Limit::SamePlan;
+                let told = self.replans.asked_at.contains(&limit);
+                let failed = self.replan(id).and_then(|replan| replan.failed.clone());
+                self.replans.limit = Some(LimitHit { replan: id, limit, failed, since: at, told });
+            }
+            ReplanResult::Skipped => {}
+        }
+    }
+
+    fn alternative(&mut self, way: OtherWay) {
+        let Some(hit) = &mut self.replans.limit else { return };
+        self.replans.asked_at.push(hit.limit);
+        match way {
+            OtherWay::Nothing => hit.told = true,
+            OtherWay::Continue => self.limit_settled(Settled::GoOn),
+            OtherWay::SkipStep => self.limit_settled(Settled::SkipStep),
+        }
+    }
+
+    fn limit_settled(&mut self, how: Settled) {
+        let Some(hit) = self.replans.limit.take() else { return };
+        let Some(failed) = hit.failed else { return };
+        let step =
+            self.plan().and_then(|plan| plan.actions().find(|a| a.id == failed)).map(|a| a.task_id.clone());
+        match (how, step) {
+            (Settled::SkipStep, Some(step)) => {
+                let nobody =
+                    Account { id: AccountId(0), login: "ghost".to_owned(), kind: AccountKind::Ghost };
+                self.skipped.insert(step, nobody);
+                self.look_for_undecided();
+            }
+            (Settled::GoOn | Settled::SkipStep, _) => drop(self.accepted.insert(failed)),
+        }
+    }
+}
+
+/// Everything but the number.
+fn is_the_same(one: &Action, other: &Action) -> bool {
+    Action { id: other.id.clone(), ..one.clone() } == *other
+}
+
+fn asked_by(run: &Run, by: &Account, why: &str) -> Fresh {
+    let worked = run.plan().is_some_and(|plan| plan.actions().any(|a| run.work.contains_key(&a.id)));
+    let level = match (run.plan(), worked) {
+        (None, _) => Level::Goal,
+        (Some(_), true) => Level::Partial,
+        (Some(_), false) => Level::Decomposition,
+    };
+    let decision = ReplanDecision {
+        replan_needed: true,
+        confidence: 1.0,
+        reasoning: why.to_owned(),
+        replan_type: ReplanType::FullReplan,
+        replan_level: Some(level),
+        ..ReplanDecision::default()
+    };
+    let failed = run.replans.fresh.as_ref().and_then(|fresh| fresh.failed.clone());
+    let said = Decided::Decision { decision: Box::new(decision) };
+    Fresh { phase: ReplanPhase::Reflection, said, asked: true, failed, by: Some(by.clone()) }
+}
+
+/// The questions of a decision; what it would assume goes with them in their order.
+fn questions_of(decision: &ReplanDecision) -> Vec<crate::plan::Question> {
+    let assumed = &decision.details.assumptions_to_make;
+    let with = |(at, question): (usize, &crate::plan::Question)| crate::plan::Question {
+        assumption: question.assumption.clone().or_else(|| assumed.get(at).cloned()),
+        ..question.clone()
+    };
+    decision.clarification_questions.iter().enumerate().map(with).collect()
+}
+
+/// An earlier revision that this plan is nearly the same as.
+#[must_use]
+pub fn repeats(run: &Run, plan: &Revision) -> Option<usize> {
+    let new = fingerprint(plan);
+    let earlier = run.revisions.iter().enumerate().rev().skip(1);
+    earlier.map(|(at, old)| (at, fingerprint(old))).find(|(_, old)| alike(old, &new)).map(|(at, _)| at)
+}
+
+fn fingerprint(plan: &Revision) -> BTreeSet<String> {
+    let of = |action: &Action| {
+        let content = action.spec.content.as_deref().unwrap_or_default();
+        let arguments = action.spec.arguments.as_ref().map(|a| serde_json::json!(a).to_string());
+        format!(
+            "{} {} {} {} {} {}",
+            action.action_type.as_str(),
+            action.spec.path.as_deref().unwrap_or(&action.purpose),
+            action.tool,
+            action.spec.command.join(" "),
+            content,
+            arguments.unwrap_or_default()
+        )
+    };
+    plan.sequence.iter().flat_map(|sequence| &sequence.actions).map(of).collect()
+}
+
+fn alike(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    let (shared, all) = (one.intersection(other).count(), one.union(other).count());
+    all > 0 && shared as f64 / all as f64 >= ALIKE
+}
+
+/// A plan as lines, for the history and for whoever thinks about another one.
+#[must_use]
+pub fn outline(run: &Run, plan: &Revision) -> Vec<String> {
+    let mut actions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for action in plan.actions() {
+        let target = action.spec.path.as_deref().unwrap_or(&action.tool);
+        let line = format!("{} {} {target}", number_of(&action.id), action.action_type.as_str());
+        actions.entry(&action.task_id.0).or_default().push(line);
+    }
+    let line = |step: &Step| {
+        let state = match run.step_state(plan, &step.id) {
+            StepState::Done(_) => "done",
+            StepState::AtWork => "at work",
+            StepState::Failed(_) => "failed",
+            StepState::SkippedBy(_) => "skipped",
+            StepState::LeftOut => "not approved",
+            StepState::Waiting => "open",
+        };
+        let actions = actions.get(step.id.0.as_str()).map_or(String::new(), |list| list.join(", "));
+        format!("{} [{state}]: {} ({actions})", step.id, step.description)
+    };
+    plan.steps.iter().map(line).collect()
+}

@@ -1,0 +1,345 @@
+//! Purpose: the conversation before the plan: rounds of questions, assumptions, decisions and the review of the design.
+//!
+//! Waiting for people costs a row in the journal and a timer, nothing else. What nobody answers is assumed, if the
+//! settings let it, and every assumption has a name (`A1` …) that the steps resting on it refer to.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::Key;
+use super::run::RunId;
+use crate::domain::{Account, CommentId, Millis, Permission};
+use crate::plan::{DecisionPoint, Question, QuestionId};
+use crate::prompts::Usage;
+
+/// What happened in the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TalkFact {
+    /// The model named what people should be asked before the design.
+    QuestionsFound {
+        key: Key,
+        questions: Vec<Question>,
+        usage: Usage,
+    },
+    /// Questions are put up. Without `wait_ms` the run waits as long as it takes.
+    QuestionsAsked {
+        round: u32,
+        purpose: Purpose,
+        why: String,
+        questions: Vec<Question>,
+        wait_ms: Option<i64>,
+        /// Whether what nobody answers in time is assumed.
+        assumes: bool,
+    },
+    /// They are on the thread; the time for answers runs from here on.
+    QuestionsPosted {
+        round: u32,
+        comment: CommentId,
+    },
+    /// Words that a model has to read: which question do they answer?
+    WordsHeard {
+        by: Account,
+        permission: Permission,
+        comment: CommentId,
+    },
+    AnswersMapped {
+        key: Key,
+        comment: CommentId,
+        answers: Vec<Reply>,
+        usage: Usage,
+    },
+    /// A round has been asked about words that answer none of its questions.
+    AskedBack {
+        round: u32,
+    },
+    Answered {
+        by: Account,
+        permission: Permission,
+        how: How,
+        answers: Vec<Reply>,
+        /// Ticks that were taken back.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        withdrawn: Vec<QuestionId>,
+        comment: Option<CommentId>,
+    },
+    Assumed {
+        round: u32,
+        assumptions: Vec<Assumption>,
+    },
+    Reminded {
+        round: u32,
+    },
+    DecisionsFound {
+        key: Key,
+        decisions: Vec<DecisionPoint>,
+        usage: Usage,
+    },
+    DecisionsPosted {
+        comment: CommentId,
+    },
+    Chosen {
+        by: Account,
+        permission: Permission,
+        decision: String,
+        option: String,
+        rationale: String,
+        comment: Option<CommentId>,
+    },
+    DesignSummarised {
+        key: Key,
+        summary: String,
+        usage: Usage,
+    },
+    ReviewPosted {
+        comment: CommentId,
+    },
+    DesignApproved {
+        by: Account,
+        comment: Option<CommentId>,
+    },
+    DesignRejected {
+        by: Account,
+        why: String,
+        comment: Option<CommentId>,
+    },
+}
+
+impl TalkFact {
+    /// The comment that brought this about.
+    pub(super) fn spoken_in(&self) -> Option<CommentId> {
+        match self {
+            Self::Answered { comment, .. }
+            | Self::Chosen { comment, .. }
+            | Self::DesignApproved { comment, .. }
+            | Self::DesignRejected { comment, .. } => *comment,
+            Self::WordsHeard { comment, .. } => Some(*comment),
+            Self::QuestionsFound { .. }
+            | Self::QuestionsAsked { .. }
+            | Self::QuestionsPosted { .. }
+            | Self::AnswersMapped { .. }
+            | Self::AskedBack { .. }
+            | Self::Assumed { .. }
+            | Self::Reminded { .. }
+            | Self::DecisionsFound { .. }
+            | Self::DecisionsPosted { .. }
+            | Self::DesignSummarised { .. }
+            | Self::ReviewPosted { .. } => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Something about the goal is not clear.
+    Clarification,
+    /// The design is worked out with people.
+    Discovery,
+}
+
+/// The answer to one question; `None`: it was skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    pub question: QuestionId,
+    pub answer: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    Ticked,
+    Numbered,
+    Words,
+    Skipped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assumption {
+    /// `A1`, `A2` and so on.
+    pub id: String,
+    pub question: QuestionId,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Talk {
+    pub rounds: Vec<Round>,
+    pub answers: BTreeMap<QuestionId, Given>,
+    pub assumptions: Vec<Assumption>,
+    /// Assumptions that an answer contradicts and that no replan has minded yet.
+    pub contradicted: Vec<String>,
+    /// Comments of which nobody knows yet which question they answer.
+    pub unread: Vec<Words>,
+    /// Words that answer nothing, until their author has been asked what they mean.
+    pub unclear: Option<Words>,
+    /// What a decision about the goal wants to have asked.
+    pub wanted: Option<Wish>,
+    /// What the design has to be asked about; `None` until the model was asked for it.
+    pub discovery: Option<Vec<Question>>,
+    /// Whether people have been asked that.
+    pub discovered: bool,
+    /// `None` until the model was asked for it, and again when people turned it down.
+    pub design: Option<Design>,
+    /// Why the design was turned down, each time.
+    pub rejections: Vec<String>,
+    /// How often there was nothing to review.
+    pub lost_summaries: u32,
+    /// The goal is worked out again in the light of the answers.
+    pub rethink: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wish {
+    pub why: String,
+    pub questions: Vec<Question>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Words {
+    pub by: Account,
+    pub permission: Permission,
+    pub comment: CommentId,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Given {
+    pub answer: Option<String>,
+    pub by: Account,
+    pub permission: Permission,
+    pub how: How,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    pub number: u32,
+    pub purpose: Purpose,
+    pub why: String,
+    pub questions: Vec<Question>,
+    pub wait_ms: Option<i64>,
+    pub assumes: bool,
+    pub comment: Option<CommentId>,
+    pub deadline: Option<Millis>,
+    pub overdue: bool,
+    pub reminded: bool,
+    pub asked_back: bool,
+    pub closed: bool,
+}
+
+impl Round {
+    #[must_use]
+    pub fn key(&self, run: &RunId) -> Key {
+        Key(format!("{run}/answers/{}", self.number))
+    }
+
+    /// It is on the thread, and the time for answers runs; posted anew because somebody deleted it, it goes on.
+    pub(super) fn stands(&mut self, comment: CommentId, at: Millis) {
+        let first = self.comment.replace(comment).is_none();
+        if first {
+            self.deadline = self.wait_ms.map(|wait| at.plus(wait));
+        }
+    }
+
+    /// Whether there is nothing to do about it but to wait for people.
+    pub(super) fn waits(&self) -> bool {
+        !self.closed && (!self.overdue || (self.reminded && !self.assumes))
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Design {
+    pub decisions: Vec<DecisionPoint>,
+    pub comment: Option<CommentId>,
+    /// By decision.
+    pub choices: BTreeMap<String, Choice>,
+    pub summary: Option<String>,
+    pub review: Option<CommentId>,
+    pub approved: Option<Account>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    pub option: String,
+    pub rationale: String,
+    pub by: Account,
+    pub permission: Permission,
+}
+
+impl Design {
+    #[must_use]
+    pub fn open_decisions(&self) -> Vec<&DecisionPoint> {
+        self.decisions.iter().filter(|decision| !self.choices.contains_key(&decision.id)).collect()
+    }
+}
+
+impl Talk {
+    /// The round that people can still answer.
+    #[must_use]
+    pub fn open_round(&self) -> Option<&Round> {
+        self.rounds.last().filter(|round| !round.closed)
+    }
+
+    #[must_use]
+    pub fn question(&self, id: &QuestionId) -> Option<&Question> {
+        self.questions().find(|question| question.id == *id)
+    }
+
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.rounds.iter().flat_map(|round| &round.questions)
+    }
+
+    /// The questions of a round that nobody has answered or skipped.
+    #[must_use]
+    pub fn unanswered<'a>(&self, round: &'a Round) -> Vec<&'a Question> {
+        round.questions.iter().filter(|question| !self.answers.contains_key(&question.id)).collect()
+    }
+
+    /// What may be asked of these: nothing twice, each under a number of its own.
+    #[must_use]
+    pub fn new_questions(&self, wanted: &[Question]) -> Vec<Question> {
+        let mut known: Vec<String> = self.questions().map(|question| plain(&question.question)).collect();
+        let mut next = known.len() + 1;
+        let mut fresh = vec![];
+        for question in wanted {
+            let text = plain(&question.question);
+            if text.is_empty() || known.contains(&text) {
+                continue;
+            }
+            known.push(text);
+            fresh.push(Question { id: QuestionId(format!("q-{next}")), ..question.clone() });
+            next += 1;
+        }
+        fresh
+    }
+
+    /// What is to be assumed now: what a round left unanswered, or skipped although it had something to assume.
+    #[must_use]
+    pub fn due_assumptions(&self, round: &Round) -> Vec<Assumption> {
+        let assumed = |id: &QuestionId| self.assumptions.iter().any(|known| known.question == *id);
+        let open = round.questions.iter().filter(|question| {
+            let answered = self.answers.get(&question.id).is_some_and(|given| given.answer.is_some());
+            !answered && !assumed(&question.id)
+        });
+        let mut next = self.assumptions.len() + 1;
+        let mut due = vec![];
+        for question in open {
+            let skipped = self.answers.contains_key(&question.id);
+            let Some(text) = question.assumption.clone().or_else(|| (!skipped).then(no_assumption)) else {
+                continue;
+            };
+            due.push(Assumption { id: format!("A{next}"), question: question.id.clone(), text });
+            next += 1;
+        }
+        due
+    }
+}
+
+fn no_assumption() -> String {
+    "whatever fits the repository best".to_owned()
+}
+
+/// Questions that differ only in spelling are the same question.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}

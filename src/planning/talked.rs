@@ -1,0 +1,230 @@
+//! Purpose: what each fact of the conversation does to the run.
+
+use super::apply::{spend, takes};
+use super::run::Run;
+use super::talk::{Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Words, plain};
+use crate::domain::{CommentId, Millis};
+use crate::plan::QuestionId;
+
+/// How often the design is begun anew because it came without a summary.
+const LOST_SUMMARIES: u32 = 3;
+
+impl Run {
+    /// Whether something is asked of which nobody knows yet that it is on the thread.
+    #[must_use]
+    pub fn awaits_post(&self) -> bool {
+        let round = self.talk.open_round().is_some_and(|round| round.comment.is_none());
+        let design = self.talk.design.as_ref().filter(|design| design.approved.is_none());
+        let decisions = design.is_some_and(|d| !d.decisions.is_empty() && d.comment.is_none());
+        let review = design.is_some_and(|d| d.summary.is_some() && d.review.is_none());
+        round || decisions || review
+    }
+
+    pub(super) fn talks(&mut self, at: Millis, fact: &TalkFact) {
+        match fact {
+            TalkFact::QuestionsAsked { .. } => self.asked(fact),
+            TalkFact::QuestionsPosted { round, comment } => {
+                self.talk.with_round(*round, |round| round.stands(*comment, at));
+            }
+            TalkFact::WordsHeard { by, permission, comment } => {
+                self.sources.push(*comment);
+                self.talk.unread.push(Words { by: by.clone(), permission: *permission, comment: *comment });
+            }
+            TalkFact::AskedBack { round } => {
+                self.talk.unclear = None;
+                self.talk.with_round(*round, |round| round.asked_back = true);
+            }
+            TalkFact::Answered { by, permission, how, answers, withdrawn, comment } => {
+                self.sources.extend(*comment);
+                let by = Words { by: by.clone(), permission: *permission, comment: CommentId(0) };
+                self.talk.take_back(withdrawn);
+                self.talk.take(&by, *how, answers);
+            }
+            TalkFact::Assumed { round, assumptions } => {
+                self.talk.assumptions.extend(assumptions.iter().cloned());
+                self.talk.close(*round);
+            }
+            TalkFact::Reminded { round } => self.talk.with_round(*round, |round| round.reminded = true),
+            TalkFact::DecisionsPosted { comment } => self.design(|design| design.comment = Some(*comment)),
+            TalkFact::ReviewPosted { comment } => self.design(|design| design.review = Some(*comment)),
+            TalkFact::Chosen { by, permission, decision, option, rationale, comment } => {
+                self.sources.extend(*comment);
+                let choice = Choice {
+                    option: option.clone(),
+                    rationale: rationale.clone(),
+                    by: by.clone(),
+                    permission: *permission,
+                };
+                self.design(|design| design.choose(decision, choice));
+            }
+            TalkFact::DesignApproved { by, .. } => self.design(|design| design.approved = Some(by.clone())),
+            TalkFact::DesignRejected { by, why, .. } => {
+                self.talk.rejections.push(format!("@{}: {why}", by.login));
+                self.talk.design = None;
+            }
+            TalkFact::QuestionsFound { .. }
+            | TalkFact::AnswersMapped { .. }
+            | TalkFact::DecisionsFound { .. }
+            | TalkFact::DesignSummarised { .. } => self.heard_from_model(at, fact),
+        }
+    }
+
+    fn asked(&mut self, fact: &TalkFact) {
+        let TalkFact::QuestionsAsked { round, purpose, why, questions, wait_ms, assumes } = fact else {
+            return;
+        };
+        self.talk.wanted = None;
+        self.talk.discovered |= *purpose == Purpose::Discovery;
+        self.talk.rounds.push(Round {
+            number: *round,
+            purpose: *purpose,
+            why: why.clone(),
+            questions: questions.clone(),
+            wait_ms: *wait_ms,
+            assumes: *assumes,
+            comment: None,
+            deadline: None,
+            overdue: false,
+            reminded: false,
+            asked_back: false,
+            closed: questions.is_empty(),
+        });
+    }
+
+    fn heard_from_model(&mut self, at: Millis, fact: &TalkFact) {
+        let (key, usage) = match fact {
+            TalkFact::QuestionsFound { key, usage, .. }
+            | TalkFact::AnswersMapped { key, usage, .. }
+            | TalkFact::DecisionsFound { key, usage, .. }
+            | TalkFact::DesignSummarised { key, usage, .. } => (key, usage),
+            TalkFact::QuestionsAsked { .. }
+            | TalkFact::QuestionsPosted { .. }
+            | TalkFact::WordsHeard { .. }
+            | TalkFact::AskedBack { .. }
+            | TalkFact::Answered { .. }
+            | TalkFact::Assumed { .. }
+            | TalkFact::Reminded { .. }
+            | TalkFact::DecisionsPosted { .. }
+            | TalkFact::Chosen { .. }
+            | TalkFact::ReviewPosted { .. }
+            | TalkFact::DesignApproved { .. }
+            | TalkFact::DesignRejected { .. } => return,
+        };
+        spend(self, usage);
+        if !takes(self, at, key) {
+            return;
+        }
+        if let TalkFact::QuestionsFound { questions, .. } = fact {
+            self.talk.discovery = Some(questions.clone());
+        } else if let TalkFact::DecisionsFound { decisions, .. } = fact {
+            self.talk.design = Some(Design { decisions: decisions.clone(), ..Design::default() });
+        } else if let TalkFact::DesignSummarised { summary, .. } = fact {
+            // Without a summary there is nothing to review: back to the design.
+            if summary.trim().is_empty() {
+                self.talk.design = None;
+                self.talk.lost_summaries += 1;
+                if self.talk.lost_summaries >= LOST_SUMMARIES {
+                    self.broken = Some("The design could not be summed up for review.".to_owned());
+                }
+            } else {
+                self.design(|design| design.summary = Some(summary.clone()));
+            }
+        } else if let TalkFact::AnswersMapped { comment, answers, .. } = fact {
+            self.talk.read(*comment, answers);
+        }
+    }
+
+    fn design(&mut self, change: impl FnOnce(&mut Design)) {
+        if let Some(design) = &mut self.talk.design {
+            change(design);
+        }
+    }
+}
+
+impl Design {
+    /// The higher permission counts, then the later word.
+    fn choose(&mut self, decision: &str, choice: Choice) {
+        let known = self.choices.get(decision);
+        if known.is_none_or(|known| choice.permission >= known.permission) {
+            self.choices.insert(decision.to_owned(), choice);
+        }
+    }
+}
+
+impl Talk {
+    fn with_round(&mut self, number: u32, change: impl FnOnce(&mut Round)) {
+        if let Some(round) = self.rounds.iter_mut().find(|round| round.number == number) {
+            change(round);
+        }
+    }
+
+    fn take(&mut self, from: &Words, how: How, answers: &[Reply]) {
+        for reply in answers {
+            if self.question(&reply.question).is_none() {
+                continue;
+            }
+            let given =
+                Given { answer: reply.answer.clone(), by: from.by.clone(), permission: from.permission, how };
+            let counts = self
+                .answers
+                .get(&reply.question)
+                .is_none_or(|known| known.answer.is_none() || given.permission >= known.permission);
+            if counts {
+                self.contradict(reply);
+                self.answers.insert(reply.question.clone(), given);
+            }
+        }
+        self.close_if_answered();
+    }
+
+    /// An answer to what was assumed: whatever rests on it has to be planned anew, unless they say the same.
+    fn contradict(&mut self, reply: &Reply) {
+        let Some(answer) = &reply.answer else { return };
+        let Some(assumed) = self.assumptions.iter().find(|known| known.question == reply.question) else {
+            return;
+        };
+        if plain(&assumed.text) != plain(answer) && !self.contradicted.contains(&assumed.id) {
+            self.contradicted.push(assumed.id.clone());
+        }
+    }
+
+    fn take_back(&mut self, withdrawn: &[QuestionId]) {
+        let open: Vec<QuestionId> = self
+            .open_round()
+            .map(|round| round.questions.iter().map(|question| question.id.clone()).collect())
+            .unwrap_or_default();
+        self.answers.retain(|id, _| !withdrawn.contains(id) || !open.contains(id));
+    }
+
+    fn read(&mut self, comment: CommentId, answers: &[Reply]) {
+        let Some(at) = self.unread.iter().position(|words| words.comment == comment) else { return };
+        let words = self.unread.remove(at);
+        if answers.is_empty() {
+            self.unclear = self.open_round().filter(|round| !round.asked_back).map(|_| words);
+        } else {
+            self.take(&words, How::Words, answers);
+        }
+    }
+
+    fn close_if_answered(&mut self) {
+        let Some(round) = self.open_round() else { return };
+        if self.unanswered(round).is_empty() {
+            let number = round.number;
+            self.close(number);
+        }
+    }
+
+    /// Answers about the goal are a reason to think about it again.
+    fn close(&mut self, number: u32) {
+        let Some(round) = self.rounds.iter_mut().find(|round| round.number == number && !round.closed) else {
+            return;
+        };
+        round.closed = true;
+        let answered = round
+            .questions
+            .iter()
+            .any(|question| self.answers.get(&question.id).is_some_and(|given| given.answer.is_some()));
+        self.rethink |= answered && round.purpose == Purpose::Clarification;
+        self.unread.clear();
+    }
+}

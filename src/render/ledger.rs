@@ -1,0 +1,67 @@
+//! Purpose: what the plan rests on: the assumptions that nobody contradicted, and the choices that people made.
+
+use super::line;
+use super::status::who;
+use super::words::ended;
+use crate::plan::DecisionPoint;
+use crate::planning::{Assumption, Choice, Design, Run};
+
+const MOST: usize = 40;
+
+/// Each assumption with why there is one, and the steps that rest on it.
+pub(super) fn assumptions(run: &Run, words: usize) -> Vec<String> {
+    let all = &run.talk.assumptions;
+    let lines = all.iter().take(MOST).map(|known| {
+        let steps = resting(run, known);
+        let used = if steps.is_empty() { String::new() } else { format!("; used by {}", steps.join(", ")) };
+        format!("- **{}** {} ({}{used})", known.id, line(&known.text, words), reason(run, known, words))
+    });
+    ended(lines.collect(), all.len().saturating_sub(MOST))
+}
+
+fn reason(run: &Run, known: &Assumption, words: usize) -> String {
+    let id = &known.question;
+    match run.talk.answers.get(id) {
+        None => format!("nobody answered {id}"),
+        Some(given) => match &given.answer {
+            None => format!("{id} was skipped"),
+            Some(answer) => {
+                format!("no longer: {} answered {id} with “{}”", who(&given.by), line(answer, words))
+            }
+        },
+    }
+}
+
+fn resting(run: &Run, known: &Assumption) -> Vec<String> {
+    let steps = run.plan().map_or(&[][..], |plan| &plan.steps);
+    steps.iter().filter(|step| step.rests_on.contains(&known.id)).map(|step| step.id.to_string()).collect()
+}
+
+/// Each decision with the option that was taken, by whom and why.
+pub(super) fn decided(design: &Design, words: usize) -> Vec<String> {
+    let made = design.decisions.iter().filter_map(|decision| {
+        let choice = design.choices.get(&decision.id)?;
+        Some(format!("- {}", chosen(decision, choice, words)))
+    });
+    made.collect()
+}
+
+fn chosen(decision: &DecisionPoint, choice: &Choice, words: usize) -> String {
+    let name = decision.option(&choice.option).map_or(String::new(), |option| line(&option.name, words));
+    let why = line(&choice.rationale, words);
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let topic = line(&decision.topic, words);
+    format!("**{} → {}** {topic}: {name} ({}{why})", decision.id, choice.option, who(&choice.by))
+}
+
+/// Both, folded away, for the card.
+pub(super) fn folded(run: &Run, words: usize) -> Option<String> {
+    let mut lines = assumptions(run, words);
+    lines.extend(run.talk.design.iter().flat_map(|design| decided(design, words)));
+    (!lines.is_empty()).then(|| {
+        format!(
+            "<details><summary>🧭 Assumptions and decisions</summary>\n\n{}\n\n</details>",
+            lines.join("\n")
+        )
+    })
+}

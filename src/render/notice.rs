@@ -1,0 +1,379 @@
+//! Purpose: one comment for each replan that concerns people: who decided it and why, and what has become of it. It is
+//! edited as the replan moves on.
+
+use super::status::{limit_choices, sentence, who};
+use super::words::{bullets, count, fitting, moment};
+use super::{Voice, line};
+use crate::actions::number_of;
+use crate::domain::Permission;
+use crate::plan::{Action, Level};
+use crate::planning::{Limit, Outcome, Replan, ReplanState, Run, Verdict};
+
+/// How much is shown of each text, and how many items of a list.
+const SIZES: [(usize, usize); 2] = [(1_000, 15), (200, 8)];
+
+/// The comment, or nothing for what people need not be told: another try of the same action, questions (which speak for
+/// themselves), and a plan that simply stays.
+#[must_use]
+pub fn replan_notice(run: &Run, replan: &Replan, voice: &Voice) -> Option<String> {
+    if !is_news(replan) {
+        return None;
+    }
+    fitting(SIZES.iter().map(|size| text(run, replan, voice, *size)))
+}
+
+/// The newest replan in one line, for the card.
+#[must_use]
+pub fn replan_line(run: &Run) -> Option<String> {
+    let replan = run.replans.all.iter().rfind(|replan| is_news(replan))?;
+    let by = asked_by(replan).map_or(String::new(), |by| format!(" asked for by {by}"));
+    Some(format!("🔄 plan revision{by}: {}", state_line(run, replan)))
+}
+
+fn is_news(replan: &Replan) -> bool {
+    match &replan.verdict {
+        Verdict::Clarify => false,
+        // Of all that lets a plan stay only this is a limit; the rest is in the history.
+        Verdict::Stay { why } => replan.decision.replan_needed && why == Limit::Clarifications.words(),
+        Verdict::Replan { .. } | Verdict::Confirm { .. } => replan.level() != Some(Level::Retry),
+        Verdict::Limit { .. } => true,
+    }
+}
+
+/// Who wanted another plan. Who said yes to one that the model wanted has not asked for it.
+fn asked_by(replan: &Replan) -> Option<String> {
+    let confirmed = matches!(replan.verdict, Verdict::Confirm { .. });
+    replan.by.as_ref().filter(|_| !confirmed).map(who)
+}
+
+fn text(run: &Run, replan: &Replan, voice: &Voice, (words, items): (usize, usize)) -> String {
+    let decision = &replan.decision;
+    let mut parts = vec![head(replan)];
+    parts.extend(failure(run, replan, words));
+    let reasoning = line(&decision.reasoning, words);
+    if !reasoning.is_empty() {
+        parts.push(format!("**Reasoning**:\n{reasoning}"));
+    }
+    let issues: Vec<&String> =
+        decision.issues_found.iter().chain(&decision.details.issues_identified).collect();
+    if !issues.is_empty() {
+        parts.push(format!("**Issues Found**:\n{}", bullets(&issues, items, words)));
+    }
+    if !decision.recommended_actions.is_empty() {
+        let list = bullets(&decision.recommended_actions, items, words);
+        parts.push(format!("**Recommended Actions**:\n{list}"));
+    }
+    parts.push(format!("*{}*", moment(replan.at)));
+    parts.push(format!("**Status**: {}", state(run, replan, voice)));
+    parts.join("\n\n")
+}
+
+fn head(replan: &Replan) -> String {
+    if let Some(by) = asked_by(replan) {
+        return format!("## 🔄 Plan Revision Asked for by {by}");
+    }
+    if matches!(replan.verdict, Verdict::Limit { limit: Limit::NoDecision, .. }) {
+        return format!("## 🔄 Decision Needed\n\n**Phase**: {}", replan.phase.as_str());
+    }
+    format!(
+        "## 🔄 Plan Revision Decided by AI\n\n**Phase**: {}  \n**Confidence**: {:.0}%",
+        replan.phase.as_str(),
+        (replan.decision.confidence * 100.0).clamp(0.0, 100.0)
+    )
+}
+
+/// What went wrong, as the journal has it.
+fn failure(run: &Run, replan: &Replan, words: usize) -> Option<String> {
+    let action = failed_action(run, replan)?;
+    let ended = run.work.get(&action.id).and_then(|work| work.ended.as_ref());
+    let why = match ended.map(|ended| &ended.outcome) {
+        Some(Outcome::Failed { why }) => format!(": {}", line(why, words)),
+        Some(Outcome::Succeeded) | None => String::new(),
+    };
+    Some(format!("**What Failed**: action {} of **{}**{why}", number_of(&action.id), action.task_id))
+}
+
+fn failed_action<'a>(run: &'a Run, replan: &Replan) -> Option<&'a Action> {
+    let id = replan.failed.as_ref()?;
+    run.revisions.iter().rev().flat_map(|plan| plan.actions()).find(|action| action.id == *id)
+}
+
+/// Where it stands, and what people can do about it.
+fn state(run: &Run, replan: &Replan, voice: &Voice) -> String {
+    let said = state_line(run, replan);
+    let said = sentence(&capital(&said));
+    if !run.is_live() {
+        return said;
+    }
+    match &replan.state {
+        ReplanState::Confirming => format!("{said} {}", confirmation(replan, voice)),
+        ReplanState::Overridden { .. } | ReplanState::Failed { .. } => match limit_of(run, replan) {
+            Some(true) => format!("{said} {}", limit_choices(run, voice)),
+            Some(false) | None => said,
+        },
+        ReplanState::Started | ReplanState::Done { .. } | ReplanState::Declined { .. } => said,
+    }
+}
+
+/// Whether the run stands at the limit that this replan met, and whether it is up to people by now.
+fn limit_of(run: &Run, replan: &Replan) -> Option<bool> {
+    run.replans.limit.as_ref().filter(|hit| hit.replan == replan.id).map(|hit| hit.told)
+}
+
+fn confirmation(replan: &Replan, voice: &Voice) -> String {
+    let deadline = match replan.deadline {
+        Some(deadline) => {
+            format!("If nobody says anything by {}, the plan stays as it is.", moment(deadline))
+        }
+        None => "I wait for a word.".to_owned(),
+    };
+    let write = voice.role(Permission::Write);
+    format!(
+        "{} is a yes, from people with at least {write} permission; {} is a no, from them or from who asked for this \
+         run. {deadline}",
+        voice.command("replan why"),
+        voice.command("resume"),
+    )
+}
+
+fn state_line(run: &Run, replan: &Replan) -> String {
+    let yes = match &replan.verdict {
+        Verdict::Confirm { .. } => replan.by.as_ref().map(|by| format!("{} said yes; ", who(by))),
+        Verdict::Stay { .. } | Verdict::Clarify | Verdict::Replan { .. } | Verdict::Limit { .. } => None,
+    };
+    let yes = yes.unwrap_or_default();
+    match &replan.state {
+        ReplanState::Confirming if run.is_live() => {
+            "I am not sure enough to do this without a word".to_owned()
+        }
+        ReplanState::Confirming => "the run ended before anybody said yes".to_owned(),
+        ReplanState::Started if run.is_live() => format!("⏳ {yes}the new plan is being made"),
+        ReplanState::Started => format!("{yes}the run ended before the new plan was made"),
+        ReplanState::Done { at } => format!("{yes}done at {}: {}", moment(*at), new_plan(run, replan)),
+        ReplanState::Failed { why } => {
+            format!("{yes}it came to nothing: {}{}", line(why, 300), after(run, replan))
+        }
+        ReplanState::Overridden { why } => {
+            let undecided = matches!(replan.verdict, Verdict::Limit { limit: Limit::NoDecision, .. });
+            let not_done = if undecided { "" } else { "not done, because " };
+            format!("{not_done}{}{}", line(why, 300), after(run, replan))
+        }
+        ReplanState::Declined { by: Some(by) } => format!("{} said no; the plan stays as it is", who(by)),
+        ReplanState::Declined { by: None } => "nobody said yes in time; the plan stays as it is".to_owned(),
+    }
+}
+
+/// The new plan in a few words. What it kept does not change while it is carried out.
+fn new_plan(run: &Run, replan: &Replan) -> String {
+    let of_replan =
+        |plan: &crate::planning::Revision| plan.origin.as_ref().is_some_and(|o| o.replan == replan.id);
+    let Some(number) = run.revisions.iter().position(of_replan) else {
+        return "there is a new plan".to_owned();
+    };
+    let Some(plan) = run.revisions.get(number) else { return "there is a new plan".to_owned() };
+    if !plan.keeps_checklist() {
+        return format!("revision #{number} is a new checklist; work that was done stays on the branch");
+    }
+    let succeeded = |action: &&Action| {
+        let ended = run.work.get(&action.id).and_then(|work| work.ended.as_ref());
+        ended.is_some_and(|ended| ended.outcome == Outcome::Succeeded)
+    };
+    let is_kept = |id: &crate::plan::StepId| {
+        plan.sealed.iter().filter(succeeded).any(|action| action.task_id == *id)
+            && plan.open_actions().all(|action| action.task_id != *id)
+    };
+    let kept = plan.steps.iter().filter(|step| is_kept(&step.id)).count();
+    match kept {
+        0 => format!("revision #{number}"),
+        n => format!("revision #{number}, with {} kept as done", count(n, "step")),
+    }
+}
+
+/// What became of the run at a limit.
+fn after(run: &Run, replan: &Replan) -> String {
+    let limit = matches!(replan.verdict, Verdict::Limit { .. });
+    let failed = matches!(replan.state, ReplanState::Failed { .. });
+    if !limit && !failed {
+        return "; the plan stays as it is".to_owned();
+    }
+    match limit_of(run, replan) {
+        Some(_) if !run.is_live() => String::new(),
+        Some(true) => "; it is up to you now".to_owned(),
+        Some(false) => "; I am looking for another way".to_owned(),
+        None => {
+            let action = failed_action(run, replan);
+            let skipped = action.is_some_and(|action| run.skipped.contains_key(&action.task_id));
+            let accepted = action.is_some_and(|action| run.accepted.contains(&action.id));
+            match (skipped, accepted) {
+                (true, _) => "; its step was left out".to_owned(),
+                (false, true) => "; the run went on without it".to_owned(),
+                (false, false) => String::new(),
+            }
+        }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{
+        at, github, gitlab, joao, maria, plan, replan, revised_once, revised_twice, run,
+    };
+    use super::*;
+    use crate::plan::ActionId;
+    use crate::planning::{End, EndState, LimitHit};
+
+    fn shown(run: &Run, replan: &Replan) -> String {
+        replan_notice(run, replan, &github()).unwrap_or_default().replace('\u{200b}', "·")
+    }
+
+    #[test]
+    fn a_replan_is_announced() {
+        insta::assert_snapshot!("decided", shown(&revised_once(), &replan(ReplanState::Started)));
+        let asked = Replan { by: Some(joao()), ..replan(ReplanState::Started) };
+        insta::assert_snapshot!("asked_for", shown(&revised_once(), &asked));
+        let limit = Verdict::Limit { level: None, limit: Limit::NoDecision };
+        let unreadable = Replan {
+            verdict: limit,
+            decision: crate::plan::ReplanDecision::default(),
+            failed: Some(ActionId("a2".to_owned())),
+            ..replan(ReplanState::Overridden { why: Limit::NoDecision.words().to_owned() })
+        };
+        let mut run = revised_once();
+        run.replans.limit = Some(hit(Limit::NoDecision, true));
+        insta::assert_snapshot!("no_decision", shown(&run, &unreadable));
+    }
+
+    fn hit(limit: Limit, told: bool) -> LimitHit {
+        LimitHit { replan: 1, limit, failed: Some(ActionId("a3".to_owned())), since: at(10), told }
+    }
+
+    fn confirm(state: ReplanState, by: Option<crate::domain::Account>) -> Replan {
+        let verdict = Verdict::Confirm { level: Level::Partial };
+        Replan { verdict, by, deadline: Some(at(40)), ..replan(state) }
+    }
+
+    fn limited(limit: Limit) -> Replan {
+        let verdict = Verdict::Limit { level: Some(Level::Partial), limit };
+        let failed = Some(ActionId("a3".to_owned()));
+        Replan { verdict, failed, ..replan(ReplanState::Overridden { why: limit.words().to_owned() }) }
+    }
+
+    #[test]
+    fn every_state_has_its_sentence() {
+        let run = revised_once();
+        let ended = Run { end: Some(End { state: EndState::Completed, at: at(50) }), ..run.clone() };
+        let with = |told| {
+            let mut run = run.clone();
+            run.replans.limit = Some(hit(Limit::PartialReplans, told));
+            run
+        };
+        let mut accepted = run.clone();
+        accepted.accepted.insert(ActionId("a3".to_owned()));
+        let mut skipped = run.clone();
+        skipped.skipped.insert(crate::plan::StepId("task_3".to_owned()), maria());
+        let second = Replan { id: 2, ..replan(ReplanState::Done { at: at(31) }) };
+        let failed = || replan(ReplanState::Failed { why: "it is the same plan".to_owned() });
+        let cases = [
+            (run.clone(), confirm(ReplanState::Confirming, None)),
+            (run.clone(), Replan { deadline: None, ..confirm(ReplanState::Confirming, None) }),
+            (ended.clone(), confirm(ReplanState::Confirming, None)),
+            (run.clone(), replan(ReplanState::Started)),
+            (run.clone(), confirm(ReplanState::Started, Some(maria()))),
+            (ended.clone(), replan(ReplanState::Started)),
+            (run.clone(), replan(ReplanState::Done { at: at(12) })),
+            (revised_twice(), second),
+            (
+                Run { revisions: vec![plan(&[("a", "b")], 1)], ..run.clone() },
+                replan(ReplanState::Done { at: at(9) }),
+            ),
+            (with(true), failed()),
+            (with(false), failed()),
+            (ended.clone(), failed()),
+            (with(true), limited(Limit::PartialReplans)),
+            (with(false), limited(Limit::PartialReplans)),
+            (accepted, limited(Limit::PartialReplans)),
+            (skipped, limited(Limit::PartialReplans)),
+            (ended, limited(Limit::Total)),
+            (run.clone(), confirm(ReplanState::Declined { by: Some(joao()) }, None)),
+            (run.clone(), confirm(ReplanState::Declined { by: None }, None)),
+        ];
+        let said: Vec<String> = cases.iter().map(|(run, replan)| state(run, replan, &github())).collect();
+        insta::assert_snapshot!("states", said.join("\n"));
+        insta::assert_snapshot!(state(&run, &confirm(ReplanState::Confirming, None), &gitlab()));
+    }
+
+    #[test]
+    fn every_limit_has_its_sentence() {
+        let limits = [
+            Limit::Clarifications,
+            Limit::GoalRevisions,
+            Limit::Redecompositions,
+            Limit::Regenerations,
+            Limit::ActionRetries,
+            Limit::PartialReplans,
+            Limit::PlanRevisions,
+            Limit::Total,
+            Limit::SameTrigger,
+            Limit::SamePlan,
+            Limit::NoDecision,
+        ];
+        let said: Vec<String> = limits.map(|limit| state(&run(), &limited(limit), &github())).into();
+        insta::assert_snapshot!("limits", said.join("\n"));
+    }
+
+    #[test]
+    fn some_replans_concern_nobody() {
+        let stay = |why: &str| Verdict::Stay { why: why.to_owned() };
+        let none = [
+            Verdict::Replan { level: Level::Retry, sure: true },
+            Verdict::Clarify,
+            stay("the model is not sure enough"),
+            stay("the plan is good as it is"),
+        ];
+        for verdict in none {
+            let replan = Replan { verdict, ..replan(ReplanState::Started) };
+            assert_eq!(replan_notice(&run(), &replan, &github()), None, "{replan:?}");
+        }
+        let why = Limit::Clarifications.words();
+        let asked_enough =
+            Replan { verdict: stay(why), ..replan(ReplanState::Overridden { why: why.to_owned() }) };
+        assert!(replan_notice(&run(), &asked_enough, &github()).is_some());
+    }
+
+    /// The new plan is carried out, and the notice stays as it was.
+    #[test]
+    fn what_was_kept_does_not_change() {
+        let replan = replan(ReplanState::Done { at: at(12) });
+        let later = revised_once();
+        let mut then = later.clone();
+        then.work.remove(&ActionId("a3".to_owned()));
+        assert_eq!(shown(&then, &replan), shown(&later, &replan));
+    }
+
+    #[test]
+    fn the_card_has_a_line_for_it() {
+        let mut run = revised_once();
+        assert_eq!(replan_line(&run), None);
+        run.replans.all = vec![Replan { by: Some(joao()), ..replan(ReplanState::Started) }];
+        insta::assert_snapshot!(replan_line(&run).unwrap_or_default(), @"🔄 plan revision asked for by @joao: ⏳ the new plan is being made");
+        let retry = Verdict::Replan { level: Level::Retry, sure: true };
+        let tried_again = Replan { id: 2, verdict: retry, ..replan(ReplanState::Done { at: at(20) }) };
+        run.replans.all = vec![replan(ReplanState::Done { at: at(12) }), tried_again];
+        insta::assert_snapshot!(replan_line(&run).unwrap_or_default(), @"🔄 plan revision: done at 2024-11-28 10:12 UTC: revision #1, with 1 step kept as done");
+    }
+
+    #[test]
+    fn the_longest_notice_fits() {
+        let mut long = replan(ReplanState::Failed { why: "&a".repeat(5_000) });
+        let items = vec!["&a".repeat(2_000); 50];
+        long.decision.reasoning = "&a".repeat(5_000);
+        (long.decision.issues_found, long.decision.recommended_actions) = (items.clone(), items);
+        let text = shown(&run(), &long);
+        assert!(!text.is_empty() && text.encode_utf16().count() < 65_000);
+    }
+}

@@ -1,0 +1,419 @@
+//! Purpose: whatever a model says about replanning, the limits hold, and the run ends or waits for people.
+
+use planwright::actions::{Finding, Found, Ground};
+use planwright::domain::{Account, CommentId, Millis, Permission};
+use planwright::plan::{
+    Action, ActionId, ActionKind, ActionSpec, Alternative, Complexity, Decided, DecisionPoint, Goal, Level,
+    OtherWay, Question as Asked, QuestionId, QuestionKind, ReplanDecision, ReplanPhase, ReplanType, Step,
+    StepId,
+};
+use planwright::planning::{
+    Effect, Entry, Evidence, Fact, Fresh, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place, Policy,
+    Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Run, RunId, TalkFact, Trigger, Verdict,
+    judge, level_of, next_effects, plan_tool,
+};
+use planwright::prompts::Usage;
+use proptest::prelude::*;
+
+fn usage() -> Usage {
+    Usage { model: "m".to_owned(), calls: 1, input_tokens: 1, output_tokens: 1, cost_micro_usd: None, ms: 1 }
+}
+
+fn maria() -> Account {
+    Account::person(2, "maria")
+}
+
+fn step(n: usize) -> Step {
+    Step {
+        id: StepId(format!("task_{n}")),
+        description: format!("step {n}"),
+        dependencies: vec![],
+        estimated_complexity: Complexity::Low,
+        required_tools: vec![],
+        rests_on: vec![],
+    }
+}
+
+fn look(step: &Step, what: u8) -> Action {
+    Action {
+        id: ActionId("a1".to_owned()),
+        task_id: step.id.clone(),
+        action_type: ActionKind::Read,
+        tool: "files".to_owned(),
+        purpose: format!("look {what}"),
+        expected_outcome: String::new(),
+        fallback_strategy: String::new(),
+        spec: ActionSpec { path: Some(format!("f{what}.md")), ..ActionSpec::default() },
+        optional: false,
+    }
+}
+
+/// What a model may answer at one turn.
+#[derive(Debug, Clone)]
+struct Whim {
+    said: Decided,
+    open: bool,
+    fails: bool,
+    what: u8,
+    way: OtherWay,
+}
+
+fn any_decision() -> impl Strategy<Value = Decided> {
+    let types = prop_oneof![
+        Just(ReplanType::ClarificationRequest),
+        Just(ReplanType::GoalRevision),
+        Just(ReplanType::TaskRedecomposition),
+        Just(ReplanType::ActionRegeneration),
+        Just(ReplanType::PartialReplan),
+        Just(ReplanType::FullReplan),
+        Just(ReplanType::PlanRevision),
+        Just(ReplanType::Retry),
+        Just(ReplanType::None),
+    ];
+    let level = prop_oneof![3 => Just(None), 2 => (1_u64..=5).prop_map(Level::of_number)];
+    let decision = (
+        any::<bool>(),
+        (0_u8..=100).prop_map(|n| f64::from(n) / 100.0),
+        types,
+        level,
+        any::<bool>(),
+        0_u8..4,
+    )
+        .prop_map(|(needed, confidence, replan_type, replan_level, asks, n)| {
+            let question = Asked {
+                id: QuestionId(String::new()),
+                kind: QuestionKind::Scope,
+                question: format!("question {n}?"),
+                context: None,
+                options: vec![],
+                assumption: None,
+            };
+            let decision = ReplanDecision {
+                replan_needed: needed,
+                confidence,
+                reasoning: format!("because {n}"),
+                replan_type,
+                replan_level,
+                issues_found: vec![format!("issue {n}")],
+                clarification_needed: asks,
+                clarification_questions: vec![question],
+                ..ReplanDecision::default()
+            };
+            Decided::Decision { decision: Box::new(decision) }
+        });
+    prop_oneof![
+        1 => Just(Decided::Nothing),
+        1 => Just(Decided::Unreadable { why: "nonsense".to_owned() }),
+        6 => decision,
+    ]
+}
+
+fn any_whim() -> impl Strategy<Value = Whim> {
+    let way = prop_oneof![Just(OtherWay::Continue), Just(OtherWay::SkipStep), Just(OtherWay::Nothing)];
+    (any_decision(), any::<bool>(), any::<bool>(), 0_u8..5, way)
+        .prop_map(|(said, open, fails, what, way)| Whim { said, open, fails, what, way })
+}
+
+/// Plays a run against these whims; people answer nothing, and time passes whenever the run waits for it.
+struct Play<'a> {
+    record: Record,
+    whims: std::iter::Cycle<std::slice::Iter<'a, Whim>>,
+    policy: Policy,
+    now: i64,
+}
+
+impl<'a> Play<'a> {
+    fn new(whims: &'a [Whim], policy: Policy) -> Self {
+        let mut play = Self { record: Record::default(), whims: whims.iter().cycle(), policy, now: 0 };
+        play.note(Fact::Triggered {
+            by: maria(),
+            permission: Permission::Write,
+            how: Trigger::Assigned,
+            event_at: None,
+            comment: None,
+            budget: Limits::default(),
+        });
+        play
+    }
+
+    fn note(&mut self, fact: Fact) {
+        self.now += 1_000;
+        let run = (!fact.is_of_thread()).then(|| RunId("r".to_owned()));
+        let line = serde_json::to_string(&fact).unwrap();
+        let read = Entry::from_line(1, Millis(0), None, &line).unwrap();
+        assert_eq!(read.fact, fact, "it does not survive its line: {line}");
+        self.record.apply(&Entry { seq: self.record.seq + 1, at: Millis(self.now), run, fact });
+    }
+
+    fn run(&self) -> &Run {
+        self.record.run.as_ref().unwrap()
+    }
+
+    /// Whether something was done.
+    fn turn(&mut self) -> bool {
+        self.post();
+        let Some(run) = self.record.live_run() else { return false };
+        let Some(effect) = next_effects(run, &InFlight::new(), &self.policy).into_iter().next() else {
+            return false;
+        };
+        match effect {
+            Effect::Ask { key, question } => {
+                self.note(Fact::AskBegun { key: key.clone() });
+                let fact = self.answer(key, question);
+                self.note(fact);
+            }
+            Effect::Note { facts, .. } => facts.into_iter().for_each(|fact| self.note(fact)),
+            Effect::Wait { key, until } => {
+                self.now = self.now.max(until.0);
+                self.note(Fact::TimerFired { key });
+            }
+            Effect::Preflight { .. } => {
+                let fact = self.preflight();
+                self.note(fact);
+            }
+            Effect::Begin { key, action } => {
+                self.note(Fact::ActionBegun { key, action, digest: String::new() });
+            }
+            Effect::Act { key, action } => {
+                let fails = self.whims.next().unwrap().fails;
+                let outcome =
+                    if fails { Outcome::Failed { why: "no".to_owned() } } else { Outcome::Succeeded };
+                let (evidence, text) = (Evidence::default(), String::new());
+                self.note(Fact::ActionEnded {
+                    key,
+                    action,
+                    outcome,
+                    evidence,
+                    expected: text.clone(),
+                    actual: text,
+                });
+            }
+            Effect::Use { .. } | Effect::Deliver { .. } => unreachable!("only reading is planned"),
+        }
+        true
+    }
+
+    /// The comments stand as soon as they are wanted.
+    fn post(&mut self) {
+        let Some(run) = self.record.live_run() else { return };
+        let (round, comment) = (run.talk.open_round().cloned(), CommentId(self.now));
+        if let Some(round) = round.filter(|round| round.comment.is_none()) {
+            self.note(Fact::Talk(TalkFact::QuestionsPosted { round: round.number, comment }));
+        }
+    }
+
+    fn preflight(&self) -> Fact {
+        let plan = self.run().plan().unwrap();
+        let found = Found::File { bytes: 1, sha256: "s".to_owned(), text: None };
+        let finding = Finding { found, tool: None, forbidden: None };
+        let findings: Vec<Finding> = plan.open_actions().map(|_| finding.clone()).collect();
+        let ground = Ground {
+            thread: String::new(),
+            base: String::new(),
+            settings: String::new(),
+            expires: Millis(i64::MAX),
+        };
+        let place = Place { branch: "b".to_owned(), into: None };
+        plan_tool::set_action_specs(self.run(), &findings, ground, place).unwrap().1
+    }
+
+    fn answer(&mut self, key: Key, question: Question) -> Fact {
+        let whim = self.whims.next().unwrap().clone();
+        let (usage, replan) = (usage(), whim.said.clone());
+        let actions = |steps: &[Step]| {
+            let actions: Vec<Action> = steps.iter().map(|step| look(step, whim.what)).collect();
+            self.run().numbered(&actions)
+        };
+        match question {
+            Question::Understand => {
+                let goal = Goal {
+                    main_objective: "g".to_owned(),
+                    success_criteria: vec![],
+                    constraints: vec![],
+                    context: String::new(),
+                    design_choices_open: whim.open,
+                };
+                Fact::GoalUnderstood { key, goal, usage, hidden: 0, replan }
+            }
+            Question::Decompose => {
+                let steps = vec![step(1), step(2)];
+                Fact::Decomposed { key, reasoning: String::new(), steps, usage, replan }
+            }
+            Question::Sequence => {
+                let plan = self.run().plan().unwrap();
+                let sealed = self.run().sealed_steps(plan);
+                let open: Vec<Step> =
+                    plan.steps.iter().filter(|s| !sealed.iter().any(|d| d.id == s.id)).cloned().collect();
+                Fact::Sequenced { key, actions: actions(&open), usage, replan }
+            }
+            Question::Revise => {
+                let steps = vec![step(10 + usize::from(whim.what))];
+                let actions = actions(&steps);
+                Fact::Replan(ReplanFact::RevisionMade { key, steps, actions, usage })
+            }
+            Question::Reflect => Fact::Reflected { key, reflection: None, usage: Some(usage), replan },
+            Question::Decide => {
+                Fact::Replan(ReplanFact::DecisionGiven { key, said: replan, usage: Some(usage) })
+            }
+            Question::Evaluate => {
+                Fact::Replan(ReplanFact::Evaluated { key, said: replan, usage: Some(usage) })
+            }
+            Question::OtherWay => {
+                let alternative = Alternative { way: whim.way, reasoning: String::new() };
+                Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
+            }
+            Question::Discover => Fact::Talk(TalkFact::QuestionsFound { key, questions: vec![], usage }),
+            Question::Design => {
+                Fact::Talk(TalkFact::DecisionsFound { key, decisions: Vec::<DecisionPoint>::new(), usage })
+            }
+            Question::Summarise => {
+                Fact::Talk(TalkFact::DesignSummarised { key, summary: "s".to_owned(), usage })
+            }
+            Question::MapAnswers | Question::Work => unreachable!("nobody speaks, and nothing is open"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_model_answers_the_limits_hold(
+        whims in prop::collection::vec(any_whim(), 1..12),
+        total in 0_u32..6,
+        separate in any::<bool>(),
+        on_limit in prop_oneof![Just(OnLimit::Ask), Just(OnLimit::Continue), Just(OnLimit::Stop)],
+    ) {
+        let replan = ReplanPolicy { total, separate_call: separate, on_limit, ..ReplanPolicy::default() };
+        let mut play = Play::new(&whims, Policy { replan, ..Policy::default() });
+        let mut turns = 0;
+        while play.turn() {
+            turns += 1;
+            prop_assert!(turns < 3_000, "it never ends: {:?}", play.run().replans);
+        }
+        let run = play.run();
+        let executed = run.replans.all.iter().filter(|replan| replan.executed() && replan.level().is_some()).count();
+        prop_assert!(executed <= total as usize, "{executed} of {total}");
+        let rounds = run.talk.rounds.iter().filter(|round| !round.questions.is_empty()).count();
+        prop_assert!(rounds <= 2);
+        prop_assert!(!run.is_live() || run.hold().is_some(), "it neither ended nor waits: {:?}", run);
+    }
+}
+
+fn fresh(said: Decided, phase: ReplanPhase) -> Fresh {
+    Fresh { phase, said, asked: false, failed: None, by: None }
+}
+
+fn sure(confidence: f64, replan_type: ReplanType) -> Decided {
+    let decision =
+        ReplanDecision { replan_needed: true, confidence, replan_type, ..ReplanDecision::default() };
+    Decided::Decision { decision: Box::new(decision) }
+}
+
+fn empty_run() -> Run {
+    Run::new(RunId("r".to_owned()), maria(), Trigger::Assigned, Millis(0))
+}
+
+#[test]
+fn confidence_has_four_bands() {
+    let policy = ReplanPolicy::default();
+    let says = |confidence: f64| {
+        let fresh = fresh(sure(confidence, ReplanType::TaskRedecomposition), ReplanPhase::TaskDecomposition);
+        judge(&empty_run(), &fresh, &policy)
+    };
+    let level = Level::Decomposition;
+    for (confidence, verdict) in [
+        (1.0, Verdict::Replan { level, sure: true }),
+        (0.8, Verdict::Replan { level, sure: true }),
+        (0.79, Verdict::Replan { level, sure: false }),
+        (0.5, Verdict::Replan { level, sure: false }),
+        (0.49, Verdict::Confirm { level }),
+        (0.3, Verdict::Confirm { level }),
+        (0.29, Verdict::Stay { why: "the model is not sure enough".to_owned() }),
+        (0.0, Verdict::Stay { why: "the model is not sure enough".to_owned() }),
+    ] {
+        assert_eq!(says(confidence), verdict, "{confidence}");
+    }
+    let nobody = ReplanPolicy { ask_from: None, ..ReplanPolicy::default() };
+    let asked = fresh(sure(0.4, ReplanType::GoalRevision), ReplanPhase::GoalUnderstanding);
+    assert!(matches!(judge(&empty_run(), &asked, &nobody), Verdict::Stay { .. }));
+    let off = ReplanPolicy { enabled: false, ..ReplanPolicy::default() };
+    let certain = fresh(sure(1.0, ReplanType::GoalRevision), ReplanPhase::GoalUnderstanding);
+    assert!(matches!(judge(&empty_run(), &certain, &off), Verdict::Stay { .. }));
+}
+
+#[test]
+fn every_limit_has_its_number() {
+    use ReplanPhase as P;
+    let done = |phase: P, level: Level, times: usize| -> Vec<Replan> {
+        let one = |n: usize| Replan {
+            id: u32::try_from(n).unwrap(),
+            phase,
+            decision: ReplanDecision::default(),
+            verdict: Verdict::Replan { level, sure: true },
+            trigger: format!("trigger {n}"),
+            failed: None,
+            by: None,
+            at: Millis(0),
+            deadline: None,
+            state: ReplanState::Done { at: Millis(0) },
+        };
+        (0..times).map(one).collect()
+    };
+    let check = |phase: P, replan_type: ReplanType, level: Level, most: usize, limit: Limit| {
+        for times in [most - 1, most] {
+            let mut run = empty_run();
+            run.replans.all = done(phase, level, times);
+            let verdict = judge(&run, &fresh(sure(0.9, replan_type), phase), &ReplanPolicy::default());
+            let expected = if times < most {
+                Verdict::Replan { level, sure: true }
+            } else {
+                Verdict::Limit { level: Some(level), limit }
+            };
+            assert_eq!(verdict, expected, "{phase:?} {level:?} after {times}");
+        }
+    };
+    check(P::GoalUnderstanding, ReplanType::GoalRevision, Level::Goal, 2, Limit::GoalRevisions);
+    check(
+        P::TaskDecomposition,
+        ReplanType::TaskRedecomposition,
+        Level::Decomposition,
+        3,
+        Limit::Redecompositions,
+    );
+    check(P::ActionSequence, ReplanType::ActionRegeneration, Level::Actions, 3, Limit::Regenerations);
+    check(P::Execution, ReplanType::PartialReplan, Level::Partial, 2, Limit::PartialReplans);
+    check(P::Reflection, ReplanType::PlanRevision, Level::Partial, 2, Limit::PlanRevisions);
+    let mut run = empty_run();
+    run.replans.all = [Level::Goal, Level::Decomposition, Level::Actions, Level::Partial, Level::Retry]
+        .into_iter()
+        .flat_map(|level| done(P::Execution, level, 2))
+        .collect();
+    let verdict = judge(
+        &run,
+        &fresh(sure(0.9, ReplanType::TaskRedecomposition), P::TaskDecomposition),
+        &ReplanPolicy::default(),
+    );
+    assert_eq!(verdict, Verdict::Limit { level: Some(Level::Decomposition), limit: Limit::Total });
+}
+
+#[test]
+fn a_level_is_never_below_what_its_phase_can_redo() {
+    let level = |replan_type, replan_level, target_phase, phase, failed| {
+        let decision =
+            ReplanDecision { replan_type, replan_level, target_phase, ..ReplanDecision::default() };
+        level_of(&decision, phase, failed)
+    };
+    use ReplanPhase as P;
+    for (given, expected) in [
+        ((ReplanType::Retry, None, None, P::Execution, true), Some(Level::Retry)),
+        ((ReplanType::Retry, None, None, P::Reflection, false), Some(Level::Partial)),
+        ((ReplanType::PartialReplan, Some(Level::Goal), None, P::Execution, true), Some(Level::Goal)),
+        ((ReplanType::FullReplan, None, None, P::Execution, true), Some(Level::Decomposition)),
+        ((ReplanType::None, None, Some(P::ActionSequence), P::Execution, false), Some(Level::Actions)),
+        ((ReplanType::Retry, None, None, P::TaskDecomposition, false), Some(Level::Decomposition)),
+        ((ReplanType::None, None, None, P::Execution, true), None),
+    ] {
+        assert_eq!(level(given.0, given.1, given.2, given.3, given.4), expected, "{given:?}");
+    }
+}
