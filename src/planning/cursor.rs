@@ -58,15 +58,16 @@ fn impossible(plan: &Revision) -> String {
 }
 
 fn execution<'a>(run: &'a Run, plan: &'a Revision, policy: &Policy) -> Next<'a> {
+    // What has begun comes to its end first.
+    if let Some((action, work)) = run.current_action() {
+        return turn(run, action, work, policy);
+    }
     if is_reflection_due(run, policy) {
         return Next::Ask(Question::Reflect);
     }
     if let Some((action, why)) = failure(run, plan) {
         let reason = format!("Action {} failed: {why}", crate::actions::number_of(&action.id));
         return Next::Note(plan_tool::give_up(run, &reason));
-    }
-    if let Some((action, work)) = run.current_action() {
-        return turn(run, action, work, policy);
     }
     if let Some(facts) = plan_tool::seek_approval(run, policy) {
         return Next::Note(facts);
