@@ -75,7 +75,7 @@ impl Store {
     /// When the database cannot be read.
     pub async fn has_pending(&self, thread: &ThreadRef) -> Result<bool, StoreError> {
         let mut reader = self.shared.readers.acquire().await?;
-        Ok(is_pending(&mut reader, &thread.to_string()).await?)
+        Ok(is_pending(&mut reader, &thread.to_string(), &[]).await?)
     }
 
     /// Forgets deliveries that were done before `older_than`; a redelivery of one would count as new.
@@ -106,8 +106,29 @@ impl Store {
     }
 }
 
-pub(super) async fn is_pending(connection: &mut AnyConnection, thread: &str) -> Result<bool, sqlx::Error> {
-    let row = sqlx::query("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT 1")
+/// Whether deliveries wait for the thread, other than these.
+pub(super) async fn is_pending(
+    connection: &mut AnyConnection,
+    thread: &str,
+    but: &[String],
+) -> Result<bool, sqlx::Error> {
+    let keys: Vec<String> =
+        sqlx::query_scalar("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT $2")
+            .bind(thread)
+            .bind(i64::try_from(but.len()).unwrap_or(i64::MAX).saturating_add(1))
+            .fetch_all(connection)
+            .await?;
+    Ok(keys.iter().any(|key| !but.contains(key)))
+}
+
+/// Whether this delivery still waits for the thread.
+pub(super) async fn waits(
+    connection: &mut AnyConnection,
+    thread: &str,
+    key: &str,
+) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query("SELECT 1 FROM deliveries WHERE key = $1 AND thread = $2 AND state = 'pending'")
+        .bind(key)
         .bind(thread)
         .fetch_optional(connection)
         .await?;
