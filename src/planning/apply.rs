@@ -6,7 +6,7 @@ use super::effect::Key;
 use super::fact::{AskProblem, Fact};
 use super::proposal::{Approval, Proposal, Request};
 use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
-use super::work::{Ended, Outcome, Turn, Work};
+use super::work::{Ended, Outcome};
 use crate::domain::{Account, Millis};
 use crate::plan::{ActionId, StepId};
 use crate::prompts::Usage;
@@ -76,7 +76,7 @@ fn resumed(run: &mut Run) {
         return;
     }
     if let Some(action) = run.unclear.take() {
-        run.work.remove(&action);
+        run.work.forget(&action);
     }
 }
 
@@ -87,7 +87,7 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
         run.plan().is_some_and(|plan| plan.actions().any(|a| a.id == *action && a.task_id == *step))
     };
     if let Some(action) = run.unclear.clone().filter(of_step) {
-        run.work.remove(&action);
+        run.work.forget(&action);
         run.unclear = None;
     }
 }
@@ -235,8 +235,7 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
     if let Fact::ActionBegun { key, action, .. } = fact
         && takes(run, at, key)
     {
-        let work = Work { begun_at: at, turns: vec![], refused: 0, ended: None };
-        run.work.insert(action.clone(), work);
+        run.work.begin(action, at);
         run.busy_since = Some(at);
     } else if let Fact::ActionEnded { key, action, outcome, evidence, actual, .. } = fact {
         run.spent.files += u64::try_from(evidence.files.len()).unwrap_or(u64::MAX);
@@ -245,7 +244,7 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
             run.reflections.since += 1;
             run.reflections.failure |= matches!(outcome, Outcome::Failed { .. });
             let (outcome, evidence, actual) = (outcome.clone(), evidence.clone(), actual.clone());
-            at_work(run, action, |work| work.ended = Some(Ended { outcome, evidence, actual }));
+            run.work.end(action, Ended { outcome, evidence, actual });
         }
     } else if let Fact::ActionInterrupted { key, action } = fact
         && takes(run, at, key)
@@ -254,23 +253,12 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
     } else if let Fact::Worked { key, action, call, usage } = fact {
         spend(run, usage);
         if takes(run, at, key) {
-            at_work(run, action, |work| work.turns.push(Turn { call: call.clone(), result: None }));
+            run.work.take_turn(action, call);
         }
     } else if let Fact::Used { key, action, result, refused, .. } = fact
         && takes(run, at, key)
     {
-        at_work(run, action, |work| {
-            work.refused += u32::from(*refused);
-            if let Some(turn) = work.turns.last_mut() {
-                turn.result = Some(result.clone());
-            }
-        });
-    }
-}
-
-fn at_work(run: &mut Run, action: &ActionId, change: impl FnOnce(&mut Work)) {
-    if let Some(work) = run.work.get_mut(action) {
-        change(work);
+        run.work.end_turn(action, result, *refused);
     }
 }
 

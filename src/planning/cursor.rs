@@ -74,6 +74,9 @@ pub(super) fn is_reflection_due(run: &Run, policy: &Policy) -> bool {
 }
 
 fn failure<'a>(run: &'a Run, plan: &'a Revision) -> Option<(&'a Action, &'a str)> {
+    if !run.work.has_failures() {
+        return None;
+    }
     plan.actions().filter(|action| !action.optional).find_map(|action| {
         match run.work.get(&action.id).and_then(|work| work.ended.as_ref()) {
             Some(Ended { outcome: Outcome::Failed { why }, .. }) => Some((action, why.as_str())),
@@ -120,7 +123,6 @@ fn turn<'a>(run: &'a Run, action: &'a Action, work: &'a Work, policy: &Policy) -
 }
 
 fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
-    let step = plan.steps.iter().find(|step| step.id == action.task_id);
     let grounded = |on: &StepId| {
         matches!(run.step_state(plan, on), StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut)
     };
@@ -128,7 +130,8 @@ fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
         && !plan.left_out.contains_key(&action.id)
         && !run.skipped.contains_key(&action.task_id)
         && run.is_approved(plan, &action.id)
-        && step.is_none_or(|step| step.dependencies.iter().all(grounded))
+        && (plan.steps.iter().find(|step| step.id == action.task_id))
+            .is_none_or(|step| step.dependencies.iter().all(grounded))
 }
 
 fn finish<'a>(run: &'a Run, policy: &Policy) -> Next<'a> {

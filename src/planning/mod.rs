@@ -32,4 +32,4 @@ pub use record::{Owed, Record};
 pub use run::{
     Delivery, End, EndState, Hold, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
 };
-pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work};
+pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work, Works};

@@ -10,7 +10,7 @@ use super::budget::{Limits, Reached, Spent};
 use super::effect::Key;
 use super::fact::{StopReason, Trigger};
 use super::proposal::{Approval, Place, Proposal, Request};
-use super::work::{StepState, Work};
+use super::work::{StepState, Work, Works};
 use crate::actions::{Ground, Spec};
 use crate::domain::{Account, CommentId, Millis, ThreadRef};
 use crate::plan::{Action, ActionId, Goal, Reflection, Step, StepId};
@@ -37,7 +37,7 @@ pub struct Run {
     pub hidden: u64,
     /// #0 is the first plan; each replan adds one. The last is the one in force.
     pub revisions: Vec<Revision>,
-    pub work: BTreeMap<ActionId, Work>,
+    pub work: Works,
     pub skipped: BTreeMap<StepId, Account>,
     pub reflections: Reflections,
     pub delivery: Option<Delivery>,
@@ -202,7 +202,7 @@ impl Run {
             goal: None,
             hidden: 0,
             revisions: vec![],
-            work: BTreeMap::new(),
+            work: Works::default(),
             skipped: BTreeMap::new(),
             reflections: Reflections::default(),
             delivery: None,
@@ -308,9 +308,8 @@ impl Run {
     /// The action that has begun and not ended.
     #[must_use]
     pub fn current_action(&self) -> Option<(&Action, &Work)> {
-        self.plan()?.actions().find_map(|action| {
-            let work = self.work.get(&action.id).filter(|work| work.ended.is_none())?;
-            Some((action, work))
-        })
+        let plan = self.plan().filter(|_| self.work.is_any_at_work())?;
+        let action = plan.actions().find(|action| self.work.is_at_work(&action.id))?;
+        Some((action, self.work.get(&action.id)?))
     }
 }
