@@ -1,35 +1,25 @@
 //! Purpose: group commit for the journal: threads that append while the disk is busy share one transaction, one sync.
 //!
-//! The line is that of the inbox (`batch`): who gets the writing connection *leads* and writes all turns that stand in
-//! line, each with its own checks; a turn that is refused writes nothing and does not concern the others.
+//! Who leads (see `lead`) writes all turns that stand in line, each with its own checks; a turn that is refused writes
+//! nothing and does not concern the others.
 //!
 //! Unlike a delivery, a turn must not be written twice. A leader that vanishes while it commits, because its drive was
 //! dropped, leaves the others in doubt. So before it commits it notes at each turn which rows those are; whoever leads
 //! next looks, in its own transaction, whether they are there.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::oneshot;
-
 use super::journal::{self, Appended, Row, Turn};
+use super::lead::{Lead, Line, Told};
 use super::open::Writer;
 use super::{Store, StoreError, ThreadLease};
 
-#[derive(Default)]
-pub(super) struct Turns {
-    line: Mutex<VecDeque<Waiting>>,
-}
-
-struct Waiting {
-    order: Arc<Order>,
-    answer: oneshot::Sender<Answer>,
-}
-
+pub(super) type Turns = Line<Order, Answer>;
+type Waiting = super::lead::Waiting<Order, Answer>;
 type Answer = Result<Appended, StoreError>;
 
 /// A turn, and whose it is.
-struct Order {
+pub(super) struct Order {
     lease: ThreadLease,
     turn: Turn,
     /// What an earlier leader was about to commit.
@@ -46,22 +36,24 @@ impl Store {
     /// When the database cannot be written, or the turn itself is wrong; then nothing of it is written.
     pub async fn append(&self, lease: &ThreadLease, turn: Turn) -> Answer {
         let order = Arc::new(Order { lease: lease.clone(), turn, tried: Mutex::default() });
-        let mut answer = self.shared.turns.stand_in_line(&order);
+        let mut place = self.shared.turns.stand(order);
         loop {
-            tokio::select! {
-                biased;
-                answered = &mut answer => match answered {
-                    Ok(answer) => return answer,
-                    Err(_leader_vanished) => answer = self.shared.turns.stand_in_line(&order),
-                },
-                writer = self.writer() => self.lead_turns(writer).await,
+            match place.told().await {
+                Told::Answer(answer) => return answer,
+                Told::Lead(lead) => self.lead_turns(&lead).await,
             }
         }
     }
 
-    /// Writes everything that stands in line and answers each; the caller's own answer comes the same way.
-    async fn lead_turns(&self, writer: Result<Writer<'_>, StoreError>) {
-        let mut batch = self.shared.turns.take_batch();
+    async fn lead_turns(&self, lead: &Lead<Order, Answer>) {
+        let writer = self.writer().await;
+        let mut count = 0;
+        let mut batch = lead.take(|_| {
+            count += 1;
+            count <= BATCH
+        });
+        // Whoever has left the line wants nothing written any more.
+        batch.retain(|waiting| !waiting.is_gone());
         let written = match writer {
             Ok(writer) => write_together(writer, &batch).await,
             Err(error) => Err(error),
@@ -73,9 +65,8 @@ impl Store {
             }
             // Which of them is wrong is found out by writing each alone.
             Err(StoreError::Broken(_)) if batch.len() > 1 => {
-                while !batch.is_empty() {
-                    let rest = batch.split_off(1);
-                    self.write_alone(std::mem::replace(&mut batch, rest)).await;
+                for waiting in batch {
+                    self.write_alone(vec![waiting]).await;
                 }
             }
             Err(error) => answer_each(batch, std::iter::repeat(Err(error))),
@@ -94,23 +85,6 @@ impl Store {
             }
             Err(error) => answer_each(one, [Err(error)]),
         }
-    }
-}
-
-impl Turns {
-    fn stand_in_line(&self, order: &Arc<Order>) -> oneshot::Receiver<Answer> {
-        let (answer, answered) = oneshot::channel();
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        line.push_back(Waiting { order: Arc::clone(order), answer });
-        answered
-    }
-
-    /// Whoever has left the line wants nothing written any more.
-    fn take_batch(&self) -> Vec<Waiting> {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        line.retain(|waiting| !waiting.answer.is_closed());
-        let count = line.len().min(BATCH);
-        line.drain(..count).collect()
     }
 }
 
@@ -145,9 +119,8 @@ async fn write_together<'w>(
     Ok((appended.into_iter().map(Ok).collect(), writer))
 }
 
-/// A waiter that has gone away misses its answer, as it would have missed the end of its own transaction.
 fn answer_each(batch: Vec<Waiting>, answers: impl IntoIterator<Item = Answer>) {
     for (waiting, answer) in batch.into_iter().zip(answers) {
-        let _ = waiting.answer.send(answer);
+        waiting.answer(answer);
     }
 }
