@@ -39,8 +39,6 @@ pub struct Delivery {
     pub received_at: Millis,
 }
 
-/// One turn takes no more than this, so that a flood cannot fill the memory.
-const PENDING_AT_ONCE: i64 = 100;
 const FORGET_AT_ONCE: i64 = 1_000;
 /// Above this, packing takes long enough to hold up other requests.
 const LARGE_BODY: usize = 256 * 1024;
@@ -60,12 +58,13 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub async fn pending(&self, lease: &ThreadLease) -> Result<Vec<Delivery>, StoreError> {
+        // One turn takes no more than this, so that a flood cannot fill the memory. The number stands in the text because
+        // SQLite compiles a statement anew for every limit that it is given as a parameter.
         let rows = sqlx::query(
             "SELECT key, forge, event, body, received_at FROM deliveries \
-             WHERE thread = $1 AND state = 'pending' ORDER BY arrival LIMIT $2",
+             WHERE thread = $1 AND state = 'pending' ORDER BY arrival LIMIT 100",
         )
         .bind(lease.thread().to_string())
-        .bind(PENDING_AT_ONCE)
         .fetch_all(&self.shared.readers)
         .await?;
         rows.iter().map(delivery_of).collect()
@@ -112,12 +111,11 @@ pub(super) async fn is_pending(
     thread: &str,
     but: &[String],
 ) -> Result<bool, sqlx::Error> {
+    // In the text, as above; nearly always it is 1.
+    let limit = but.len() + 1;
+    let sql = format!("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT {limit}");
     let keys: Vec<String> =
-        sqlx::query_scalar("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT $2")
-            .bind(thread)
-            .bind(i64::try_from(but.len()).unwrap_or(i64::MAX).saturating_add(1))
-            .fetch_all(connection)
-            .await?;
+        sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).bind(thread).fetch_all(connection).await?;
     Ok(keys.iter().any(|key| !but.contains(key)))
 }
 
