@@ -45,7 +45,7 @@ impl Written {
             .collect();
         match self.at.store.append(&self.lease, turn).await.unwrap() {
             Appended::Done(rows) => rows,
-            refused => panic!("{refused:?}"),
+            refused @ (Appended::LeaseLost | Appended::NotWhilePending) => panic!("{refused:?}"),
         }
     }
 
