@@ -78,8 +78,8 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
             all.push(Aside { key, text, what: What::Notice, known: None });
         }
     }
-    // Nobody is asked anything any more; what was asked shows how it ended.
-    all.retain(|aside| run.is_live() || aside.known.is_some());
+    // Nobody is asked anything any more; what was asked and told shows how it ended.
+    all.retain(|aside| run.is_live() || aside.known.is_some() || aside.what == What::Notice);
     all
 }
 

@@ -50,7 +50,7 @@ pub(super) fn key() -> Key {
 impl Picture {
     pub(super) fn of(desk: &Desk) -> Self {
         let voice = &desk.voice;
-        let run = desk.record.run.as_ref();
+        let run = desk.record.run.as_deref();
         let answers = desk.record.owed.iter().map(|owed| {
             let text = render::reply(owed, &desk.record, voice);
             (owed.clone(), text)
