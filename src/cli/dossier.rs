@@ -120,7 +120,7 @@ fn goes_back(fact: &ReplanFact) -> bool {
 impl Dossier {
     fn proposed(entry: &Entry, record: &Record) -> Option<Self> {
         let Fact::PlanProposed { version, title, .. } = &entry.fact else { return None };
-        let run = record.run.as_ref()?;
+        let run = record.run.as_deref()?;
         let plan = run.plan()?;
         Some(Self {
             run: run.id.clone(),
@@ -145,7 +145,7 @@ impl Dossier {
 
     /// Takes down how the plan stands, before it is replaced.
     fn see(&mut self, record: &Record) {
-        self.state = record.run.as_ref().and_then(get_state);
+        self.state = record.run.as_deref().and_then(get_state);
     }
 
     fn file(&mut self, entry: &Entry) {

@@ -67,7 +67,7 @@ async fn records(store: &Store) -> anyhow::Result<Vec<Known>> {
 
 fn list(records: &[Known]) {
     let runs: Vec<(&ThreadRef, &Run)> =
-        records.iter().filter_map(|(thread, record)| Some((thread, record.run.as_ref()?))).collect();
+        records.iter().filter_map(|(thread, record)| Some((thread, record.run.as_deref()?))).collect();
     if runs.is_empty() {
         say("There have been no runs. Assign the bot to an issue to start one, or watch `planwright demo`.");
         return;
@@ -96,7 +96,7 @@ fn state(run: &Run) -> String {
 
 fn find<'a>(records: &'a [Known], wanted: &str) -> anyhow::Result<&'a Known> {
     let is_it = |(thread, record): &&Known| {
-        let id = record.run.as_ref().map(|run| run.id.0.as_str()).unwrap_or_default();
+        let id = record.run.as_deref().map(|run| run.id.0.as_str()).unwrap_or_default();
         thread.to_string() == wanted.to_ascii_lowercase() || (!wanted.is_empty() && id.starts_with(wanted))
     };
     let found: Vec<&Known> =
@@ -120,7 +120,7 @@ fn show((thread, record): &Known) {
 }
 
 fn describe((thread, record): &Known) -> Option<Value> {
-    let run = record.run.as_ref()?;
+    let run = record.run.as_deref()?;
     let revision = run.revisions.last();
     Some(json!({
         "thread": thread,

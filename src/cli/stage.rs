@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -228,7 +229,7 @@ impl Stage {
     }
 
     /// The run as the journal has it now.
-    pub(super) async fn run(&self) -> anyhow::Result<Option<Run>> {
+    pub(super) async fn run(&self) -> anyhow::Result<Option<Arc<Run>>> {
         let rows = self.store.journal(&self.thread).await?;
         let entries = rows
             .iter()

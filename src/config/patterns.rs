@@ -1,5 +1,7 @@
 //! Purpose: names of tools and patterns over tools and paths, which a repository's own file may hold too.
 
+use std::sync::{Arc, OnceLock};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,29 +46,45 @@ impl AsRef<str> for ToolPattern {
 }
 
 /// Paths in a repository as a glob: `*` stays within a directory, `**` does not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(into = "String")]
 #[schemars(with = "String")]
-pub struct PathPattern(String);
+pub struct PathPattern {
+    text: String,
+    /// Made at first use, for all copies: making it takes far longer than using it. `None` is one that cannot be made.
+    matcher: Arc<OnceLock<Option<globset::GlobMatcher>>>,
+}
+
+impl PartialEq for PathPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for PathPattern {}
 
 impl PathPattern {
     /// For patterns known to be good: the defaults.
-    pub(super) fn known(text: &'static str) -> Self {
-        Self(text.to_owned())
+    pub(super) fn known(text: &str) -> Self {
+        Self { text: text.to_owned(), matcher: Arc::default() }
     }
 
     /// Without case, so that a file system without it opens no back door. What cannot be compiled matches nothing; it
     /// was refused when the file was read.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
-        let glob = globset::GlobBuilder::new(&self.0).literal_separator(true).case_insensitive(true).build();
-        glob.is_ok_and(|glob| glob.compile_matcher().is_match(path))
+        let make = || {
+            let glob =
+                globset::GlobBuilder::new(&self.text).literal_separator(true).case_insensitive(true).build();
+            glob.ok().map(|glob| glob.compile_matcher())
+        };
+        self.matcher.get_or_init(make).as_ref().is_some_and(|matcher| matcher.is_match(path))
     }
 }
 
 impl AsRef<str> for PathPattern {
     fn as_ref(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -127,14 +145,14 @@ impl TryFrom<String> for PathPattern {
             Err("a pattern begins at the top of the repository, without `/` before it and without `..`"
                 .to_owned())
         } else {
-            Ok(Self(text))
+            Ok(Self::known(&text))
         }
     }
 }
 
 impl From<PathPattern> for String {
     fn from(pattern: PathPattern) -> Self {
-        pattern.0
+        pattern.text
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) enum Begun {
 pub(super) struct Doing {
     pub ctx: Arc<Ctx>,
     pub thread: ThreadRef,
-    pub run: Run,
+    pub run: Arc<Run>,
     pub action: Action,
     pub bench: Arc<Bench>,
     pub begun: Begun,

@@ -17,7 +17,7 @@ use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
 use crate::planning::{Interactive, Key, OnLimit, Policy, ReplanPolicy};
-use crate::store::{Caught, History, Store};
+use crate::store::{Caught, History, Row, Store};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
 pub type Pokes = broadcast::Sender<ThreadRef>;
@@ -151,8 +151,17 @@ impl Ctx {
         Ok(())
     }
 
-    pub(super) async fn catch_up(&self, thread: &ThreadRef) {
-        match self.history.catch_up(&self.store, thread).await {
+    async fn catch_up(&self, thread: &ThreadRef) {
+        Self::tell(thread, self.history.catch_up(&self.store, thread).await);
+    }
+
+    /// Writes to the history what has just been appended to the journal.
+    pub(super) async fn follow(&self, thread: &ThreadRef, rows: Vec<Row>) {
+        Self::tell(thread, self.history.follow(&self.store, thread, rows).await);
+    }
+
+    fn tell(thread: &ThreadRef, caught: anyhow::Result<Caught>) {
+        match caught {
             Ok(Caught { damage: None, .. }) => {}
             Ok(Caught { damage: Some(found), .. }) => tracing::error!(
                 %thread,

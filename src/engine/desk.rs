@@ -125,7 +125,7 @@ impl Desk {
             }
         }
         if !rows.is_empty() {
-            ctx.catch_up(self.lease.thread()).await;
+            ctx.follow(self.lease.thread(), rows).await;
         }
         Ok(Written::Yes)
     }

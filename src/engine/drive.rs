@@ -197,7 +197,7 @@ impl Drive<'_> {
 
     /// A run that ended or moved on does not wait for the answer to an old question.
     fn drop_unwanted(&mut self) {
-        let run = self.desk.record.run.as_ref();
+        let run = self.desk.record.run.as_deref();
         for (key, handle) in &self.handles {
             if *key == publish::key() || run.is_some_and(|run| keeps(run, key)) {
                 continue;

@@ -49,8 +49,11 @@ impl Drive<'_> {
 
     pub(super) fn act(&mut self, key: Key, action: &ActionId, call: Option<Call>) {
         let errand = self.errand();
-        let planned =
-            errand.run.as_ref().and_then(Run::plan).and_then(|plan| plan.actions().find(|a| a.id == *action));
+        let planned = errand
+            .run
+            .as_deref()
+            .and_then(Run::plan)
+            .and_then(|plan| plan.actions().find(|a| a.id == *action));
         let Some(action) = planned.cloned() else { return };
         // Taken out: what is launched once is never again known not to have happened.
         let ours = self.ctx.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
@@ -59,7 +62,7 @@ impl Drive<'_> {
         self.stops.insert(key.clone(), stop.clone());
         self.launch(key.clone(), async move {
             let (run, bench) = match errand.ready().await {
-                Ok((run, bench)) => (run.clone(), bench),
+                Ok((run, bench)) => (Arc::clone(run), bench),
                 Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
             };
             // Begun by a process that died: who knows what people have done since.
@@ -144,13 +147,13 @@ fn impossible_end(run: &Run, action: ActionId, why: String) -> Fact {
 pub(super) struct Errand {
     pub ctx: Arc<Ctx>,
     pub thread: ThreadRef,
-    pub run: Option<Run>,
+    pub run: Option<Arc<Run>>,
     bench: Option<(String, Arc<Bench>)>,
 }
 
 impl Errand {
     /// The run with its checkout, which is opened if it is not yet.
-    pub(super) async fn ready(&self) -> Result<(&Run, Arc<Bench>), Trouble> {
+    pub(super) async fn ready(&self) -> Result<(&Arc<Run>, Arc<Bench>), Trouble> {
         let run = self.run.as_ref().ok_or_else(|| Trouble::lasting("the run has ended"))?;
         if let Some((_, bench)) = self.bench.as_ref().filter(|(id, _)| *id == run.id.0) {
             return Ok((run, Arc::clone(bench)));

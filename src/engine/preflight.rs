@@ -1,6 +1,8 @@
 //! Purpose: look at the repository for a plan: where the work would be done, and what stands at each action's target.
 //! Nothing is written, there is not even a checkout: everything is read from the mirror.
 
+use std::collections::HashMap;
+
 use sha2::{Digest, Sha256};
 
 use super::ctx::Ctx;
@@ -48,12 +50,13 @@ async fn try_preflight(ctx: &Ctx, thread: &ThreadRef, run: &Run) -> Result<Fact,
     } else {
         ctx.hands.workspaces.refresh(project, &remote(ctx, project).await?).await?;
         let (place, base) = place(ctx, thread, &state, run, &bot).await?;
+        let mut base = Base { ctx, project, commit: base, seen: HashMap::new() };
         for action in run.plan().iter().flat_map(|plan| plan.open_actions()) {
-            findings.push(find(ctx, project, &base, action, &settings).await?);
+            findings.push(find(&mut base, action, &settings).await?);
         }
         let ground = Ground {
             thread: thread_hash(&state),
-            base: base.as_str().to_owned(),
+            base: base.commit.as_str().to_owned(),
             settings: settings_hash(&settings),
             expires: ctx.now().plus(i64::from(settings.approval.expires_hours.get()) * HOUR_MS),
         };
@@ -117,17 +120,11 @@ async fn free_name(ctx: &Ctx, thread: &ThreadRef, title: &str) -> Result<String,
     Err(Trouble::lasting(format!("There are too many branches named `{wanted}`; please delete some.")))
 }
 
-async fn find(
-    ctx: &Ctx,
-    project: &Project,
-    base: &Commit,
-    action: &Action,
-    settings: &RepoSettings,
-) -> Result<Finding, Trouble> {
-    let (tool, forbidden) = permitted(ctx, action, settings).await;
+async fn find(base: &mut Base<'_>, action: &Action, settings: &RepoSettings) -> Result<Finding, Trouble> {
+    let (tool, forbidden) = permitted(base.ctx, action, settings).await;
     let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
     let found = match path {
-        Some(path) => found_in_mirror(ctx, project, base, &path).await?,
+        Some(path) => base.found(path).await?,
         None => Found::Nothing,
     };
     Ok(Finding { found, tool, forbidden })
@@ -179,20 +176,31 @@ pub(super) fn may_use(name: &str, settings: &RepoSettings) -> bool {
         .is_some_and(|(_, server)| server.enabled && server.allow.iter().any(|pattern| pattern.matches(tool)))
 }
 
-async fn found_in_mirror(
-    ctx: &Ctx,
-    project: &Project,
-    base: &Commit,
-    path: &RepoPath,
-) -> Result<Found, Trouble> {
-    let Some(blob) = ctx.hands.workspaces.read(project, base, path, FILE_BYTES).await? else {
-        return Ok(Found::Nothing);
-    };
-    Ok(match blob.kind {
-        BlobKind::File | BlobKind::Executable => file_found(&blob.bytes, blob.size),
-        BlobKind::Directory => Found::Directory,
-        BlobKind::Symlink | BlobKind::Submodule => Found::Other,
-    })
+/// The commit that the work starts from. What stands at a path there is read once, however many actions name it.
+struct Base<'a> {
+    ctx: &'a Ctx,
+    project: &'a Project,
+    commit: Commit,
+    seen: HashMap<RepoPath, Found>,
+}
+
+impl Base<'_> {
+    async fn found(&mut self, path: RepoPath) -> Result<Found, Trouble> {
+        if let Some(found) = self.seen.get(&path) {
+            return Ok(found.clone());
+        }
+        let workspaces = &self.ctx.hands.workspaces;
+        let found = match workspaces.read(self.project, &self.commit, &path, FILE_BYTES).await? {
+            None => Found::Nothing,
+            Some(blob) => match blob.kind {
+                BlobKind::File | BlobKind::Executable => file_found(&blob.bytes, blob.size),
+                BlobKind::Directory => Found::Directory,
+                BlobKind::Symlink | BlobKind::Submodule => Found::Other,
+            },
+        };
+        self.seen.insert(path, found.clone());
+        Ok(found)
+    }
 }
 
 pub(super) fn file_found(bytes: &[u8], size: u64) -> Found {

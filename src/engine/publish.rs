@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::asides::{Aside, Post, asides};
 use super::ctx::Ctx;
 use super::desk::Desk;
-use crate::config::Notices;
 use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
-use crate::planning::{Fact, Key, Owed, Replan, ReplanState, Request, Revision, Run, RunId, TalkFact};
-use crate::render::{self, Voice};
+use crate::planning::{Fact, Key, Owed, Request, Revision, Run, RunId};
+use crate::render;
 use crate::store::{CommentState, Held, ThreadLease};
 
 /// All that the thread should show, drawn from the record alone.
@@ -50,7 +50,7 @@ pub(super) fn key() -> Key {
 impl Picture {
     pub(super) fn of(desk: &Desk) -> Self {
         let voice = &desk.voice;
-        let run = desk.record.run.as_ref();
+        let run = desk.record.run.as_deref();
         let answers = desk.record.owed.iter().map(|owed| {
             let text = render::reply(owed, &desk.record, voice);
             (owed.clone(), text)
@@ -96,74 +96,6 @@ fn previews(desk: &Desk) -> Vec<(u32, String, String)> {
         .collect()
 }
 
-/// A comment beside the card.
-#[derive(Debug, Clone, PartialEq)]
-struct Aside {
-    key: String,
-    text: String,
-    what: What,
-    /// Where it stands, as the journal knows.
-    known: Option<CommentId>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
-    Questions(u32),
-    Decisions,
-    Review,
-    Notice,
-}
-
-impl What {
-    /// The journal keeps where people answer; a notice is found by its key alone.
-    fn posted(self, comment: CommentId) -> Option<Fact> {
-        match self {
-            Self::Questions(round) => Some(Fact::Talk(TalkFact::QuestionsPosted { round, comment })),
-            Self::Decisions => Some(Fact::Talk(TalkFact::DecisionsPosted { comment })),
-            Self::Review => Some(Fact::Talk(TalkFact::ReviewPosted { comment })),
-            Self::Notice => None,
-        }
-    }
-}
-
-fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
-    let id = &run.id;
-    let mut all = vec![];
-    for round in run.talk.rounds.iter().filter(|round| !round.questions.is_empty()) {
-        let key = format!("questions/{id}/{}", round.number);
-        let text = render::questions(run, round, voice);
-        all.push(Aside { key, text, what: What::Questions(round.number), known: round.comment });
-    }
-    if let Some(design) = &run.talk.design {
-        let turn = run.talk.rejections.len();
-        if !design.decisions.is_empty() {
-            let (key, text) = (format!("decisions/{id}/{turn}"), render::decisions(run, design, voice));
-            all.push(Aside { key, text, what: What::Decisions, known: design.comment });
-        }
-        if design.summary.is_some() {
-            let (key, text) = (format!("review/{id}/{turn}"), render::review(run, design, voice));
-            all.push(Aside { key, text, what: What::Review, known: design.review });
-        }
-    }
-    for replan in
-        run.replans.all.iter().filter(|replan| notices == Notices::Normal || needs_person(run, replan))
-    {
-        if let Some(text) = render::replan_notice(run, replan, voice) {
-            let key = format!("replan/{id}/{}", replan.id);
-            all.push(Aside { key, text, what: What::Notice, known: None });
-        }
-    }
-    // Nobody is asked anything any more; what was asked shows how it ended.
-    all.retain(|aside| run.is_live() || aside.known.is_some());
-    all
-}
-
-/// What waits for somebody is said aloud however quiet the bot shall be.
-fn needs_person(run: &Run, replan: &Replan) -> bool {
-    let at_limit = run.replans.limit.as_ref().is_some_and(|hit| hit.replan == replan.id && hit.told);
-    replan.state == ReplanState::Confirming || at_limit
-}
-
 pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture) -> Published {
     let mut replied = vec![];
     let mut failed = None;
@@ -196,7 +128,7 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
         if failed.as_ref().is_some_and(Trouble::is_a_limit) {
             break;
         }
-        match easel.show_comment(&aside.key, &aside.text).await {
+        match easel.show(&aside.key, &aside.text, aside.what.post()).await {
             Ok(comment) if aside.known != Some(comment) => replied.extend(aside.what.posted(comment)),
             Ok(_) => {}
             Err(trouble) => failed = Some(trouble),
@@ -307,16 +239,20 @@ impl<'a> Easel<'a> {
 
     /// The comment of this key shows this text; it is created, found again or edited, whichever is needed.
     async fn show_comment(&self, key: &str, text: &str) -> Result<CommentId, Trouble> {
+        self.show(key, text, Post::Comment).await
+    }
+
+    async fn show(&self, key: &str, text: &str, post: Post) -> Result<CommentId, Trouble> {
         let marker = render::marker(key);
         let body = format!("{}\n\n{marker}", self.ctx.redactor.clean_outgoing(text));
         let hash = hash(&body);
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),
-            CommentState::Posted { id, .. } => self.edit(key, id, &body).await,
-            CommentState::Fresh => self.create(key, &body).await,
+            CommentState::Posted { id, .. } => self.edit(key, id, &body, post).await,
+            CommentState::Fresh => self.create(key, &body, post).await,
             CommentState::Begun => match self.find(&marker).await? {
-                Some(id) => self.edit(key, id, &body).await,
-                None => self.create(key, &body).await,
+                Some(id) => self.edit(key, id, &body, post).await,
+                None => self.create(key, &body, post).await,
             },
             CommentState::LeaseLost => Err(lease_lost()),
         }
@@ -328,21 +264,24 @@ impl<'a> Easel<'a> {
         let body = format!("{}\n\n{marker}", self.ctx.redactor.clean_outgoing(text));
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, .. } => Ok(id),
-            CommentState::Fresh => self.create(key, &body).await,
+            CommentState::Fresh => self.create(key, &body, Post::Comment).await,
             CommentState::Begun => match self.find(&marker).await? {
                 Some(id) => {
                     self.shown(key, id, &hash(&body)).await?;
                     Ok(id)
                 }
-                None => self.create(key, &body).await,
+                None => self.create(key, &body, Post::Comment).await,
             },
             CommentState::LeaseLost => Err(lease_lost()),
         }
     }
 
-    async fn create(&self, key: &str, body: &str) -> Result<CommentId, Trouble> {
+    async fn create(&self, key: &str, body: &str, post: Post) -> Result<CommentId, Trouble> {
         self.write().await;
-        let id = self.forge.create_comment(self.thread(), body).await?;
+        let id = match post {
+            Post::Comment => self.forge.create_comment(self.thread(), body).await?,
+            Post::Discussion => self.forge.open_discussion(self.thread(), body).await?,
+        };
         self.shown(key, id, &hash(body)).await?;
         Ok(id)
     }
@@ -355,7 +294,7 @@ impl<'a> Easel<'a> {
         }
     }
 
-    async fn edit(&self, key: &str, id: CommentId, body: &str) -> Result<CommentId, Trouble> {
+    async fn edit(&self, key: &str, id: CommentId, body: &str, post: Post) -> Result<CommentId, Trouble> {
         self.write().await;
         match self.forge.edit_comment(self.thread(), id, body).await {
             Ok(()) => {
@@ -365,7 +304,7 @@ impl<'a> Easel<'a> {
             // Somebody deleted it. A run without its card cannot be followed, so it gets a new one.
             Err(ForgeError::NotFound(_)) => {
                 self.begin_anew(key).await?;
-                self.create(key, body).await
+                self.create(key, body, post).await
             }
             Err(error) => Err(error.into()),
         }

@@ -25,7 +25,7 @@ pub struct Simulated {
     pub card: Option<String>,
     /// `None`: nothing is put up for approval.
     pub preview: Option<String>,
-    pub run: Run,
+    pub run: Arc<Run>,
     /// Whether the bot would have started at all: planning may be switched off here.
     pub enabled: bool,
 }

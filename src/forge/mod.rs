@@ -121,6 +121,18 @@ impl Forge {
             .map_err(ForgeError::into_unclear)
     }
 
+    /// A comment that people answer: on GitLab a discussion of its own, elsewhere a comment like any other.
+    ///
+    /// # Errors
+    /// As [`Self::create_comment`].
+    pub async fn open_discussion(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
+        let opened = match self {
+            Self::Gitlab(forge) => forge.open_discussion(t, body).await,
+            Self::Github(_) | Self::Local(_) => return self.create_comment(t, body).await,
+        };
+        opened.map_err(|error| error.while_doing(format_args!("open a discussion on {t}")).into_unclear())
+    }
+
     /// # Errors
     /// `NotFound` when somebody deleted the comment.
     pub async fn edit_comment(&self, t: &ThreadRef, id: CommentId, body: &str) -> Result<(), ForgeError> {

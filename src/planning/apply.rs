@@ -8,7 +8,7 @@ use super::notice::AskProblem;
 use super::proposal::{Approval, Proposal, Request};
 use super::replans::ReplanState;
 use super::run::{Delivery, End, EndState, Pause, Phase, Retry, Revision, Run, Sequence};
-use super::work::{Ended, Outcome, Turn, Work};
+use super::work::{Ended, Outcome};
 use crate::domain::{Account, Millis};
 use crate::plan::{ActionId, Decided, Reflection, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
 use crate::prompts::Usage;
@@ -82,7 +82,7 @@ fn resumed(run: &mut Run, at: Millis) {
         return;
     }
     if let Some(action) = run.unclear.take() {
-        run.work.remove(&action);
+        run.work.forget(&action);
     }
 }
 
@@ -125,7 +125,7 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
         run.replans.limit = None;
     }
     if let Some(action) = unclear {
-        run.work.remove(&action);
+        run.work.forget(&action);
         run.unclear = None;
     }
 }
@@ -310,8 +310,7 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
     if let Fact::ActionBegun { key, action, .. } = fact
         && takes(run, at, key)
     {
-        let work = Work { begun_at: at, turns: vec![], refused: 0, ended: None };
-        run.work.insert(action.clone(), work);
+        run.work.begin(action, at);
         run.busy_since = Some(at);
     } else if let Fact::ActionEnded { key, action, outcome, evidence, actual, .. } = fact {
         run.spent.files += u64::try_from(evidence.files.len()).unwrap_or(u64::MAX);
@@ -321,7 +320,7 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
             run.reflections.failure |= matches!(outcome, Outcome::Failed { .. });
             let (outcome, evidence, actual) = (outcome.clone(), evidence.clone(), actual.clone());
             let failed = matches!(outcome, Outcome::Failed { .. }) && !is_optional(run, action);
-            at_work(run, action, |work| work.ended = Some(Ended { outcome, evidence, actual }));
+            run.work.end(action, Ended { outcome, evidence, actual });
             run.replans.fresh = None;
             run.consider(ReplanPhase::Execution, Decided::Nothing);
             if let Some(fresh) = &mut run.replans.fresh {
@@ -335,28 +334,17 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
     } else if let Fact::Worked { key, action, call, usage } = fact {
         spend(run, usage);
         if takes(run, at, key) {
-            at_work(run, action, |work| work.turns.push(Turn { call: call.clone(), result: None }));
+            run.work.take_turn(action, call);
         }
     } else if let Fact::Used { key, action, result, refused, .. } = fact
         && takes(run, at, key)
     {
-        at_work(run, action, |work| {
-            work.refused += u32::from(*refused);
-            if let Some(turn) = work.turns.last_mut() {
-                turn.result = Some(result.clone());
-            }
-        });
+        run.work.end_turn(action, result, *refused);
     }
 }
 
 fn is_optional(run: &Run, id: &ActionId) -> bool {
     run.plan().is_some_and(|plan| plan.actions().any(|action| action.id == *id && action.optional))
-}
-
-fn at_work(run: &mut Run, action: &ActionId, change: impl FnOnce(&mut Work)) {
-    if let Some(work) = run.work.get_mut(action) {
-        change(work);
-    }
 }
 
 /// Whether this is what the run waits for. Anything under another key came too late and is evidence only.

@@ -97,7 +97,7 @@ impl Reading<'_> {
     }
 
     fn retry(&self, word: &Word<'_>) -> Vec<Fact> {
-        let unfinished = self.record.run.as_ref().is_some_and(Run::has_unfinished_steps);
+        let unfinished = self.record.run.as_deref().is_some_and(Run::has_unfinished_steps);
         let open = self.seen.thread.is_some_and(|thread| thread.open);
         match (unfinished, open) {
             (true, true) => self.trigger(Trigger::Retried, Some(word.comment)),

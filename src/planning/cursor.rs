@@ -58,15 +58,16 @@ fn impossible(plan: &Revision) -> String {
 }
 
 fn execution<'a>(run: &'a Run, plan: &'a Revision, policy: &Policy) -> Next<'a> {
+    // What has begun comes to its end first.
+    if let Some((action, work)) = run.current_action() {
+        return turn(run, action, work, policy);
+    }
     if is_reflection_due(run, policy) {
         return Next::Ask(Question::Reflect);
     }
     if let Some((action, why)) = failure(run, plan) {
         let reason = format!("Action {} failed: {why}", crate::actions::number_of(&action.id));
         return Next::Note(plan_tool::give_up(run, &reason));
-    }
-    if let Some((action, work)) = run.current_action() {
-        return turn(run, action, work, policy);
     }
     if let Some(facts) = plan_tool::seek_approval(run, policy) {
         return Next::Note(facts);
@@ -86,6 +87,9 @@ pub(super) fn is_reflection_due(run: &Run, policy: &Policy) -> bool {
 }
 
 fn failure<'a>(run: &'a Run, plan: &'a Revision) -> Option<(&'a Action, &'a str)> {
+    if !run.work.has_failures() {
+        return None;
+    }
     let counts = |action: &&Action| !action.optional && !run.accepted.contains(&action.id);
     let of_step = |action: &&Action| !run.skipped.contains_key(&action.task_id);
     plan.actions().filter(counts).filter(of_step).find_map(|action| {
@@ -134,7 +138,6 @@ fn turn<'a>(run: &'a Run, action: &'a Action, work: &'a Work, policy: &Policy) -
 }
 
 fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
-    let step = plan.steps.iter().find(|step| step.id == action.task_id);
     let grounded = |on: &StepId| {
         matches!(run.step_state(plan, on), StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut)
     };
@@ -142,7 +145,8 @@ fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
         && !plan.left_out.contains_key(&action.id)
         && !run.skipped.contains_key(&action.task_id)
         && run.is_approved(plan, &action.id)
-        && step.is_none_or(|step| step.dependencies.iter().all(grounded))
+        && (plan.steps.iter().find(|step| step.id == action.task_id))
+            .is_none_or(|step| step.dependencies.iter().all(grounded))
 }
 
 /// Whether anything of this plan has been carried out.

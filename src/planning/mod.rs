@@ -53,4 +53,4 @@ pub use run::{
 };
 pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
 pub use told::told;
-pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work};
+pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work, Works};

@@ -382,7 +382,7 @@ fn plan_ref(run: &Run) -> Option<PlanRef> {
 /// The newest plan of each thread.
 #[must_use]
 pub fn list<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<PlanRef> {
-    records.into_iter().filter_map(|record| record.run.as_ref()).filter_map(plan_ref).collect()
+    records.into_iter().filter_map(|record| record.run.as_deref()).filter_map(plan_ref).collect()
 }
 
 /// Whether a plan is held back.

@@ -13,6 +13,10 @@ use crate::plan::{Decided, Level, ReplanDecision, ReplanPhase, ReplanType};
 
 /// What comes first because of the newest result, or nothing.
 pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
+    // An action that has begun comes to its end before the plan is changed under it.
+    if run.current_action().is_some() {
+        return None;
+    }
     if run.replans.limit.is_some() {
         // Told ones hold the run before it gets here.
         return Some(Next::Ask(Question::OtherWay));

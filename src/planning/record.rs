@@ -1,6 +1,7 @@
 //! Purpose: all that is known of a thread: the fold of its journal.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use super::apply::apply;
 use super::effect::Key;
@@ -20,8 +21,8 @@ const EARLIER_KEPT: usize = 5;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
-    /// The newest run, live or ended.
-    pub run: Option<Run>,
+    /// The newest run, live or ended. Shared with the effects that look at it; a long run is too much to copy for each.
+    pub run: Option<Arc<Run>>,
     /// The number of the last entry.
     pub seq: i64,
     /// Whether somebody's wish for a run was turned down since the last one: then the standing wish is no news.
@@ -73,7 +74,7 @@ impl Record {
 
     #[must_use]
     pub fn live_run(&self) -> Option<&Run> {
-        self.run.as_ref().filter(|run| run.is_live())
+        self.run.as_deref().filter(|run| run.is_live())
     }
 
     /// The request that this comment is the preview of, if the live run has such a one.
@@ -144,10 +145,10 @@ impl Record {
                 self.earlier.pop_front();
             }
         }
-        self.run = Some(match (&self.run, how) {
+        self.run = Some(Arc::new(match (&self.run, how) {
             (Some(before), Trigger::Retried) => run.with_the_rest_of(before),
             (_, _) => run,
-        });
+        }));
     }
 
     fn owe(&mut self, entry: &Entry) {
@@ -186,7 +187,7 @@ impl Record {
         else {
             return;
         };
-        apply(run, entry.at, &entry.fact);
+        apply(Arc::make_mut(run), entry.at, &entry.fact);
     }
 }
 

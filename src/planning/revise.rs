@@ -157,7 +157,7 @@ impl Run {
         let (reason, failed) = (replan.decision.reasoning.clone(), replan.failed.clone());
         let advice = replan.decision.advice();
         if let (Level::Retry, Some(action)) = (level, &failed) {
-            self.work.remove(action);
+            self.work.forget(action);
             self.settle(id, ReplanState::Done { at });
             return;
         }
@@ -171,7 +171,10 @@ impl Run {
             (Level::Retry | Level::Partial | Level::Actions, Some(plan)) => self.rest_of(plan),
             (Level::Decomposition | Level::Goal, _) | (_, None) => {
                 // Step ids begin anew, and would be taken for the skipped ones of before.
-                self.skipped.clear();
+                let skipped = std::mem::take(&mut self.skipped);
+                if let Some(plan) = self.revisions.last_mut() {
+                    plan.skipped = skipped;
+                }
                 Revision::default()
             }
         };

@@ -12,7 +12,7 @@ use super::notice::{StopReason, Trigger};
 use super::proposal::{Approval, Place, Proposal, Request};
 use super::replans::{LimitHit, Replan, ReplanState, Replans};
 use super::talk::{Design, Round, Talk};
-use super::work::{StepState, Work};
+use super::work::{StepState, Work, Works};
 use crate::actions::{Ground, Spec};
 use crate::domain::{Account, CommentId, Millis, ThreadRef};
 use crate::plan::{Action, ActionId, Goal, Level, Reflection, Step, StepId};
@@ -43,7 +43,7 @@ pub struct Run {
     pub hidden: u64,
     /// #0 is the first plan; each replan adds one. The last is the one in force.
     pub revisions: Vec<Revision>,
-    pub work: BTreeMap<ActionId, Work>,
+    pub work: Works,
     pub skipped: BTreeMap<StepId, Account>,
     pub reflections: Reflections,
     pub delivery: Option<Delivery>,
@@ -100,6 +100,8 @@ pub struct Revision {
     pub announced: bool,
     /// Whether its end has been looked at as a whole.
     pub evaluated: bool,
+    /// What was skipped of it, once another checklist has taken its place.
+    pub skipped: BTreeMap<StepId, Account>,
     /// Actions of the plan before that stay as they are: done, skipped or never approved.
     pub sealed: Vec<Action>,
     pub steps: Vec<Step>,
@@ -247,7 +249,7 @@ impl Run {
             accepted: BTreeSet::new(),
             hidden: 0,
             revisions: vec![],
-            work: BTreeMap::new(),
+            work: Works::default(),
             skipped: BTreeMap::new(),
             reflections: Reflections::default(),
             delivery: None,
@@ -397,9 +399,8 @@ impl Run {
     /// The action that has begun and not ended.
     #[must_use]
     pub fn current_action(&self) -> Option<(&Action, &Work)> {
-        self.plan()?.actions().find_map(|action| {
-            let work = self.work.get(&action.id).filter(|work| work.ended.is_none())?;
-            Some((action, work))
-        })
+        let plan = self.plan().filter(|_| self.work.is_any_at_work())?;
+        let action = plan.actions().find(|action| self.work.is_at_work(&action.id))?;
+        Some((action, self.work.get(&action.id)?))
     }
 }

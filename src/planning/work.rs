@@ -1,9 +1,12 @@
 //! Purpose: how far each action has come, with the evidence for it; what follows for its step is derived.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Account, Millis};
-use crate::plan::{Action, Call, StepId};
+use crate::plan::{Action, ActionId, Call, StepId};
 
 use super::run::{Revision, Run};
 
@@ -48,6 +51,90 @@ pub struct Ended {
     pub evidence: Evidence,
     /// What was found instead of, or as, the expected outcome.
     pub actual: String,
+}
+
+/// The work on each action. Which are at work and which have failed is kept beside it: that is asked several times for
+/// every action, and a plan may be long.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Works {
+    all: BTreeMap<ActionId, Work>,
+    at_work: BTreeSet<ActionId>,
+    failed: BTreeSet<ActionId>,
+}
+
+impl Deref for Works {
+    type Target = BTreeMap<ActionId, Work>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.all
+    }
+}
+
+impl Works {
+    pub(super) fn begin(&mut self, action: &ActionId, at: Millis) {
+        let work = Work { begun_at: at, turns: vec![], refused: 0, ended: None };
+        self.forget(action);
+        self.at_work.insert(action.clone());
+        self.all.insert(action.clone(), work);
+    }
+
+    pub(super) fn end(&mut self, action: &ActionId, ended: Ended) {
+        let Some(work) = self.all.get_mut(action) else { return };
+        self.at_work.remove(action);
+        if matches!(ended.outcome, Outcome::Failed { .. }) {
+            self.failed.insert(action.clone());
+        }
+        work.ended = Some(ended);
+    }
+
+    /// As if it had never begun.
+    pub(super) fn forget(&mut self, action: &ActionId) {
+        self.all.remove(action);
+        self.at_work.remove(action);
+        self.failed.remove(action);
+    }
+
+    pub(super) fn take_turn(&mut self, action: &ActionId, call: &Call) {
+        if let Some(work) = self.all.get_mut(action) {
+            work.turns.push(Turn { call: call.clone(), result: None });
+        }
+    }
+
+    pub(super) fn end_turn(&mut self, action: &ActionId, result: &str, refused: bool) {
+        if let Some(work) = self.all.get_mut(action) {
+            work.refused += u32::from(refused);
+            if let Some(turn) = work.turns.last_mut() {
+                turn.result = Some(result.to_owned());
+            }
+        }
+    }
+
+    pub(super) fn is_at_work(&self, action: &ActionId) -> bool {
+        self.at_work.contains(action)
+    }
+
+    pub(super) fn is_any_at_work(&self) -> bool {
+        !self.at_work.is_empty()
+    }
+
+    pub(super) fn has_failures(&self) -> bool {
+        !self.failed.is_empty()
+    }
+}
+
+impl FromIterator<(ActionId, Work)> for Works {
+    fn from_iter<I: IntoIterator<Item = (ActionId, Work)>>(works: I) -> Self {
+        let mut all = Self::default();
+        for (action, work) in works {
+            let ended = work.ended.clone();
+            all.at_work.insert(action.clone());
+            all.all.insert(action.clone(), Work { ended: None, ..work });
+            if let Some(ended) = ended {
+                all.end(&action, ended);
+            }
+        }
+        all
+    }
 }
 
 /// Where a step stands, as the card shows it.

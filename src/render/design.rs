@@ -9,7 +9,7 @@ use crate::domain::Permission;
 use crate::plan::{DecisionPoint, DesignOption};
 use crate::planning::{Design, Run};
 
-const TITLE: &str = "## 🧩 Design Decisions";
+const TITLE: &str = "## 🧭 Design Decisions";
 /// How much is shown of each text, and how many reasons of each option. Less when it would become too large.
 const SIZES: [(usize, usize); 4] = [(300, 6), (150, 4), (80, 3), (30, 1)];
 /// How much is shown of a summary: lines, characters of each, and of each answer and decision below it.

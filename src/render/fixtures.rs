@@ -125,7 +125,8 @@ pub(super) fn revised_twice() -> Run {
     let mut run = revised_once();
     let third = plan(&[("task_1", "Start from nothing"), ("task_2", "Finish")], 7);
     run.revisions.push(Revision { origin: origin(2, Level::Decomposition, 30), ..third });
-    run.work.insert(ActionId("a7".to_owned()), done(40, "beef567890"));
+    let more = (ActionId("a7".to_owned()), done(40, "beef567890"));
+    run.work = run.work.iter().map(|(id, work)| (id.clone(), work.clone())).chain([more]).collect();
     run.skipped.insert(StepId("task_2".to_owned()), joao());
     run
 }

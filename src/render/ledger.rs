@@ -50,8 +50,13 @@ fn chosen(decision: &DecisionPoint, choice: &Choice, words: usize) -> String {
     let name = decision.option(&choice.option).map_or(String::new(), |option| line(&option.name, words));
     let why = line(&choice.rationale, words);
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let topic = line(&decision.topic, words);
-    format!("**{} → {}** {topic}: {name} ({}{why})", decision.id, choice.option, who(&choice.by))
+    format!(
+        "**{}** {} → **{}** {name} ({}{why})",
+        decision.id,
+        line(&decision.topic, words),
+        choice.option,
+        who(&choice.by)
+    )
 }
 
 /// Both, folded away, for the card.

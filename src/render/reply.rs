@@ -25,17 +25,17 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
     match notice {
         Notice::HelpAsked => help(voice),
         Notice::UnknownVerb { word } => unknown(word, voice),
-        Notice::StatusAsked => status_of(record.run.as_ref(), voice),
+        Notice::StatusAsked => status_of(record.run.as_deref(), voice),
         Notice::PlanningIsOff => planning_is_off(to),
         Notice::RepoFileBroken { why } => repo_file_broken(to, why),
         Notice::TooManyRuns => format!(
             "@{to}, there were many runs on this thread within the hour, so I did not start another. Please try again later."
         ),
-        Notice::AlreadyRunning => already_running(record.run.as_ref(), voice),
+        Notice::AlreadyRunning => already_running(record.run.as_deref(), voice),
         Notice::NothingRunning { verb } => nothing_running(verb, voice),
         Notice::AlreadyPaused => format!("I am paused already; {} goes on.", voice.command("resume")),
         Notice::NotPaused => "I am not paused, so there is nothing to resume.".to_owned(),
-        Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_ref(), voice),
+        Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_deref(), voice),
         Notice::BadApproval { why } => bad_approval(to, why, voice),
         Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out),
         Notice::CannotSkip { step, why } => format!("I cannot skip `{}`: {why}.", line(step, 40)),
@@ -277,7 +277,7 @@ mod tests {
         run.talk.rounds = vec![round()];
         run.talk.answers = [(QuestionId("q-1".to_owned()), given(Some("All")))].into();
         let mut record = Record::default();
-        record.run = Some(run);
+        record.run = Some(run.into());
         record
     }
 

@@ -130,9 +130,8 @@ fn as_it_ended(run: &Run, at: usize) -> Run {
             (id.clone(), Work { begun_at, turns: vec![], refused: 0, ended })
         })
         .collect();
-    if same_checklist {
-        past.skipped.clone_from(&run.skipped);
-    }
+    let of_plan = run.revisions.get(at).map(|plan| &plan.skipped);
+    past.skipped = if same_checklist { run.skipped.clone() } else { of_plan.cloned().unwrap_or_default() };
     past.end = Some(End { state: EndState::Completed, at: until });
     past
 }

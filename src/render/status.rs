@@ -61,7 +61,7 @@ fn decisions(design: &Design, voice: &Voice) -> String {
     let all = design.decisions.len();
     let example = open.first().map_or("d-1", |decision| decision.id.as_str());
     format!(
-        "🧩 waiting for decisions: {} of {all} made · tick a box, or {}",
+        "🧭 waiting for decisions: {} of {all} made · tick a box, or {}",
         all - open.len(),
         voice.command(&format!("choose {example} opt-b because …"))
     )

@@ -1,28 +1,22 @@
 //! Purpose: group commit: deliveries that arrive while the disk is busy are written together, with one sync.
 //!
-//! There is no writer task. Whoever comes in puts a parcel into the line and waits for two things at once: an answer,
-//! or the writing connection. Who gets the connection *leads*: it writes everything that stands in line, its own parcel
-//! among it, and answers the others. While it waits for the disk, the next line forms.
-//!
-//! A leader can vanish at any await, because its client hung up. Then its transaction is undone with its connection,
-//! the others see their answer channel close, and stand in line again. If the commit had got through after all, they
-//! hear `Seen` instead of `New`, which is true as well.
+//! Who leads (see `lead`) writes all parcels that stand in line. If it vanishes while it commits, the others stand in
+//! line again; should the commit have got through after all, they hear `Seen` instead of `New`, which is true as well.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sqlx::AnyConnection;
-use tokio::sync::oneshot;
 
 use super::error::concerns_one_row;
-use super::inbox::{PENDING, Parcel, Put};
+use super::inbox::{Parcel, Put};
+use super::lead::{Lead, Line, Told};
 use super::open::Writer;
 use super::{Store, StoreError};
 
 pub(super) struct Inbox {
-    line: Mutex<VecDeque<Waiting>>,
+    line: Line<Parcel, Answer>,
     last_arrival: Mutex<i64>,
     /// Random, below 2^19: tells the arrivals of one process from those of another in the same millisecond.
     nonce: i64,
@@ -31,10 +25,8 @@ pub(super) struct Inbox {
     since_checkpoint: AtomicUsize,
 }
 
-struct Waiting {
-    parcel: Arc<Parcel>,
-    answer: oneshot::Sender<Result<Put, StoreError>>,
-}
+type Waiting = super::lead::Waiting<Parcel, Answer>;
+type Answer = Result<Put, StoreError>;
 
 /// How well the group commit works: deliveries put so far, and the commits they took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,35 +50,32 @@ impl Store {
         }
     }
 
-    pub(super) async fn put_parcel(&self, parcel: Arc<Parcel>) -> Result<Put, StoreError> {
-        let mut answer = self.shared.inbox.stand_in_line(&parcel);
+    pub(super) async fn put_parcel(&self, parcel: Arc<Parcel>) -> Answer {
+        let mut place = self.shared.inbox.line.stand(parcel);
         loop {
-            tokio::select! {
-                biased;
-                answered = &mut answer => match answered {
-                    Ok(result) => return result,
-                    Err(_leader_vanished) => answer = self.shared.inbox.stand_in_line(&parcel),
-                },
-                writer = self.writer() => {
-                    self.lead(writer).await;
+            match place.told().await {
+                Told::Answer(answer) => return answer,
+                Told::Lead(lead) => {
+                    self.lead(&lead).await;
+                    // The next may lead meanwhile.
+                    drop(lead);
                     self.checkpoint_if_due().await;
                 }
             }
         }
     }
 
-    /// Writes everything that stands in line and answers each; the caller's own answer comes the same way.
-    async fn lead(&self, writer: Result<Writer<'_>, StoreError>) {
-        let batch = self.shared.inbox.take_batch();
+    async fn lead(&self, lead: &Lead<Parcel, Answer>) {
+        let writer = self.writer().await;
+        let batch = take_batch(lead);
         let result = match writer {
             Ok(writer) => self.write_batch(writer, &batch).await,
             Err(error) => Err(Failure::ForAll(error)),
         };
         match result {
             Ok((puts, writer)) => {
-                // Answers first: who got the writer without having seen its answer would lead once more for nothing.
-                answer_each(batch, puts.into_iter().map(Ok));
                 writer.keep();
+                answer_each(batch, puts.into_iter().map(Ok));
             }
             Err(Failure::PerhapsOne(_)) if batch.len() > 1 => self.write_one_by_one(batch).await,
             Err(failure) => {
@@ -120,11 +109,15 @@ impl Store {
             return Ok((Vec::new(), writer));
         }
         let rows: Vec<Arriving<'_>> =
-            batch.iter().map(|waiting| self.shared.inbox.arrive(&waiting.parcel)).collect();
-        let mut transaction = writer.begin().await?;
-        let puts = insert(&mut transaction, &rows).await?;
-        wake_threads(&mut transaction, &rows, &puts).await?;
-        transaction.commit().await?;
+            batch.iter().map(|waiting| self.shared.inbox.arrive(&waiting.order)).collect();
+        let puts = if rows.len() <= ROWS {
+            insert(&mut writer.connection, &rows).await?
+        } else {
+            let mut transaction = writer.begin().await?;
+            let puts = insert(&mut transaction, &rows).await?;
+            transaction.commit().await?;
+            puts
+        };
         let inbox = &self.shared.inbox;
         inbox.deliveries.fetch_add(rows.len() as u64, Ordering::Relaxed);
         inbox.commits.fetch_add(1, Ordering::Relaxed);
@@ -155,26 +148,6 @@ struct Arriving<'p> {
 }
 
 impl Inbox {
-    fn stand_in_line(&self, parcel: &Arc<Parcel>) -> oneshot::Receiver<Result<Put, StoreError>> {
-        let (answer, answered) = oneshot::channel();
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        line.push_back(Waiting { parcel: Arc::clone(parcel), answer });
-        answered
-    }
-
-    fn take_batch(&self) -> Vec<Waiting> {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut bytes = 0;
-        let fits = |waiting: &&Waiting| {
-            bytes += waiting.parcel.body.len();
-            bytes <= BATCH_BYTES
-        };
-        let count = line.iter().take(BATCH_ROWS).take_while(fits).count();
-        // A single body over the limit is a batch of its own.
-        let count = count.max(1).min(line.len());
-        line.drain(..count).collect()
-    }
-
     /// The arrival grows with every call and follows the clock, so that order survives a restart as well.
     fn arrive<'p>(&self, parcel: &'p Parcel) -> Arriving<'p> {
         let mut last = self.last_arrival.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,10 +157,19 @@ impl Inbox {
     }
 }
 
+fn take_batch(lead: &Lead<Parcel, Answer>) -> Vec<Waiting> {
+    let (mut rows, mut bytes) = (0, 0);
+    lead.take(|parcel| {
+        rows += 1;
+        bytes += parcel.body.len();
+        rows <= BATCH_ROWS && bytes <= BATCH_BYTES
+    })
+}
+
 impl Default for Inbox {
     fn default() -> Self {
         Self {
-            line: Mutex::default(),
+            line: Line::default(),
             last_arrival: Mutex::new(i64::MIN),
             nonce: (RandomState::new().build_hasher().finish() >> 45).cast_signed(),
             deliveries: AtomicU64::default(),
@@ -216,14 +198,13 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-/// A waiter that has gone away misses its answer, which is all right: its delivery is stored.
-fn answer_each(batch: Vec<Waiting>, results: impl IntoIterator<Item = Result<Put, StoreError>>) {
+fn answer_each(batch: Vec<Waiting>, results: impl IntoIterator<Item = Answer>) {
     for (waiting, result) in batch.into_iter().zip(results) {
-        let _ = waiting.answer.send(result);
+        waiting.answer(result);
     }
 }
 
-/// Tells for each row whether it is new. Mostly all are, and then their number says so; asking the database to return
+/// Puts the rows in and tells for each whether it is new. A trigger makes their threads due. Mostly all are, and then their number says so; asking the database to return
 /// the new keys would cost a message between threads for each.
 async fn insert(connection: &mut AnyConnection, rows: &[Arriving<'_>]) -> Result<Vec<Put>, sqlx::Error> {
     let mut inserted = 0;
@@ -262,31 +243,6 @@ async fn look_up(connection: &mut AnyConnection, row: &Arriving<'_>) -> Result<P
     Ok(if arrival == row.arrival { Put::New } else { Put::Seen })
 }
 
-/// A leased thread is left alone: its holder looks for pending deliveries before it lets go.
-async fn wake_threads(
-    connection: &mut AnyConnection,
-    rows: &[Arriving<'_>],
-    puts: &[Put],
-) -> Result<(), sqlx::Error> {
-    // Each thread once and in order, which PostgreSQL asks for.
-    let mut due: BTreeMap<&str, i64> = BTreeMap::new();
-    for (Arriving { parcel, .. }, put) in rows.iter().zip(puts) {
-        if let (Some(thread), Put::New, PENDING) = (parcel.thread.as_deref(), put, parcel.state) {
-            let at = due.entry(thread).or_insert(parcel.received_at);
-            *at = (*at).min(parcel.received_at);
-        }
-    }
-    let due: Vec<(&str, i64)> = due.into_iter().collect();
-    for (sql, chunk) in statements(&WAKES, &due) {
-        let mut query = sqlx::query(sql);
-        for (thread, at) in chunk {
-            query = query.bind(*thread).bind(*at);
-        }
-        query.execute(&mut *connection).await?;
-    }
-    Ok(())
-}
-
 /// Rows per statement. There is one statement for each number of rows up to this, and the connection keeps them
 /// prepared; a batch is mostly one of them, because every statement is a trip to the database's thread and back.
 const ROWS: usize = 48;
@@ -302,26 +258,11 @@ static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     (1..=ROWS).map(insert).collect()
 });
 
-static WAKES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let wake = |rows| {
-        format!(
-            "INSERT INTO threads (thread, wake_at) VALUES {} ON CONFLICT (thread) DO UPDATE SET wake_at = CASE \
-             WHEN threads.lease_until IS NOT NULL OR threads.wake_at < excluded.wake_at THEN threads.wake_at \
-             ELSE excluded.wake_at END",
-            placeholders(rows, 2)
-        )
-    };
-    (1..=ROWS).map(wake).collect()
-});
-
-/// `($1, $2), ($3, $4)` for two rows of two columns.
+/// `(?, ?), (?, ?)` for two rows of two columns. Without numbers, because a parameter that has a name is looked up by it
+/// among all the others; PostgreSQL wants them numbered and gets a text of its own.
 fn placeholders(rows: usize, columns: usize) -> String {
-    let row = |row: usize| {
-        let columns: Vec<String> =
-            (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-        format!("({})", columns.join(", "))
-    };
-    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    vec![row.as_str(); rows].join(", ")
 }
 
 /// Pairs the rows, as many as one statement takes at a time, with the statement for that many.
@@ -331,6 +272,7 @@ fn statements<'r, T>(sql: &'static [String], rows: &'r [T]) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
+    use super::super::inbox::PENDING;
     use super::*;
 
     #[test]
@@ -340,18 +282,14 @@ mod tests {
             let chunks: Vec<_> = statements(&INSERTS, &rows).collect();
             assert_eq!(chunks.iter().flat_map(|(_, chunk)| chunk.to_vec()).collect::<Vec<_>>(), rows);
             for (sql, chunk) in chunks {
-                let last = chunk.len() * 9;
-                assert!(
-                    sql.contains(&format!("${last})")) && !sql.contains(&format!("${},", last + 1)),
-                    "{sql}"
-                );
+                assert_eq!(sql.matches('?').count(), chunk.len() * 9, "{sql}");
             }
         }
     }
 
     #[test]
-    fn placeholders_count_on() {
-        assert_eq!(placeholders(2, 3), "($1, $2, $3), ($4, $5, $6)");
+    fn placeholders_are_rows_of_columns() {
+        assert_eq!(placeholders(2, 3), "(?, ?, ?), (?, ?, ?)");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use anyhow::Context;
 use super::Store;
 use super::history_read::{Line, Lines, Tail};
 use super::journal::{PAGE, Row};
-use super::line::check;
+use super::line::{check, hash_of, prev_of};
 use crate::domain::{ThreadKind, ThreadRef};
 
 #[derive(Debug, Clone)]
@@ -104,6 +104,28 @@ impl History {
         }
     }
 
+    /// As [`History::catch_up`], for whoever has just appended these rows. The file nearly always ends with the line that
+    /// the first of them continues; their hashes say so, and then the journal need not be asked.
+    ///
+    /// # Errors
+    /// As for [`History::catch_up`].
+    pub async fn follow(&self, store: &Store, thread: &ThreadRef, rows: Vec<Row>) -> anyhow::Result<Caught> {
+        let written = rows.len() as u64;
+        let followed = blocking(self.path(thread), move |path| {
+            let (file, end) = open_locked(path)?;
+            let follows = end.is_before(&rows);
+            if follows {
+                write_lines(file, &rows)?;
+            }
+            Ok(follows)
+        });
+        if followed.await? {
+            Ok(Caught { written, damage: None })
+        } else {
+            self.catch_up(store, thread).await
+        }
+    }
+
     /// Compares the whole file with the journal, and puts aside and writes anew what differs.
     ///
     /// # Errors
@@ -169,11 +191,27 @@ enum End {
     Damaged,
 }
 
-fn open_locked(path: &Path) -> io::Result<(File, End)> {
-    if let Some(dir) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+impl End {
+    /// Whether these rows come right after it. A sound line with the hash that they name is the one in the journal.
+    fn is_before(&self, rows: &[Row]) -> bool {
+        let Some(first) = rows.first() else { return false };
+        match self {
+            Self::Empty => first.seq == 1,
+            Self::Sound { seq, line } => seq + 1 == first.seq && hash_of(line) == prev_of(&first.line),
+            Self::Damaged => false,
+        }
     }
-    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+}
+
+fn open_locked(path: &Path) -> io::Result<(File, End)> {
+    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+    let mut file = match (open(), path.parent()) {
+        (Err(error), Some(dir)) if error.kind() == io::ErrorKind::NotFound => {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+            open()?
+        }
+        (opened, _) => opened?,
+    };
     file.lock()?;
     let end = end_of(&mut file)?;
     Ok((file, end))

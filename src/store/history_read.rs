@@ -32,6 +32,8 @@ pub struct Problem {
 /// Nothing we write comes near this; a longer "line" is damage, and must not fill the memory.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 const BLOCK: u64 = 64 * 1024;
+/// The end of a file is read in blocks that grow from this: mostly the last line is all that is wanted.
+const FIRST_BLOCK: u64 = 4 * 1024;
 
 /// The newest `k` lines, oldest of them first. Reads only the end of the file.
 ///
@@ -155,9 +157,11 @@ impl Tail {
         let mut start = length;
         let mut blocks: Vec<Vec<u8>> = Vec::new();
         let mut newlines = 0;
+        let mut block_size = FIRST_BLOCK;
         // One newline ends the last line, so the k-th line from the end begins behind newline k + 1.
         while start > 0 && newlines <= k && length - start < LONGEST_LINE.saturating_mul(k as u64) {
-            let size = BLOCK.min(start);
+            let size = block_size.min(start);
+            block_size = (block_size * 2).min(BLOCK);
             start -= size;
             file.seek(SeekFrom::Start(start))?;
             let mut block = vec![0; size as usize];

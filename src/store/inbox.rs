@@ -39,8 +39,6 @@ pub struct Delivery {
     pub received_at: Millis,
 }
 
-/// One turn takes no more than this, so that a flood cannot fill the memory.
-const PENDING_AT_ONCE: i64 = 100;
 const FORGET_AT_ONCE: i64 = 1_000;
 /// Above this, packing takes long enough to hold up other requests.
 const LARGE_BODY: usize = 256 * 1024;
@@ -60,12 +58,13 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub async fn pending(&self, lease: &ThreadLease) -> Result<Vec<Delivery>, StoreError> {
+        // One turn takes no more than this, so that a flood cannot fill the memory. The number stands in the text because
+        // SQLite compiles a statement anew for every limit that it is given as a parameter.
         let rows = sqlx::query(
             "SELECT key, forge, event, body, received_at FROM deliveries \
-             WHERE thread = $1 AND state = 'pending' ORDER BY arrival LIMIT $2",
+             WHERE thread = $1 AND state = 'pending' ORDER BY arrival LIMIT 100",
         )
         .bind(lease.thread().to_string())
-        .bind(PENDING_AT_ONCE)
         .fetch_all(&self.shared.readers)
         .await?;
         rows.iter().map(delivery_of).collect()
@@ -75,7 +74,7 @@ impl Store {
     /// When the database cannot be read.
     pub async fn has_pending(&self, thread: &ThreadRef) -> Result<bool, StoreError> {
         let mut reader = self.shared.readers.acquire().await?;
-        Ok(is_pending(&mut reader, &thread.to_string()).await?)
+        Ok(is_pending(&mut reader, &thread.to_string(), &[]).await?)
     }
 
     /// Forgets deliveries that were done before `older_than`; a redelivery of one would count as new.
@@ -106,8 +105,28 @@ impl Store {
     }
 }
 
-pub(super) async fn is_pending(connection: &mut AnyConnection, thread: &str) -> Result<bool, sqlx::Error> {
-    let row = sqlx::query("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT 1")
+/// Whether deliveries wait for the thread, other than these.
+pub(super) async fn is_pending(
+    connection: &mut AnyConnection,
+    thread: &str,
+    but: &[String],
+) -> Result<bool, sqlx::Error> {
+    // In the text, as above; nearly always it is 1.
+    let limit = but.len() + 1;
+    let sql = format!("SELECT key FROM deliveries WHERE thread = $1 AND state = 'pending' LIMIT {limit}");
+    let keys: Vec<String> =
+        sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).bind(thread).fetch_all(connection).await?;
+    Ok(keys.iter().any(|key| !but.contains(key)))
+}
+
+/// Whether this delivery still waits for the thread.
+pub(super) async fn waits(
+    connection: &mut AnyConnection,
+    thread: &str,
+    key: &str,
+) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query("SELECT 1 FROM deliveries WHERE key = $1 AND thread = $2 AND state = 'pending'")
+        .bind(key)
         .bind(thread)
         .fetch_optional(connection)
         .await?;

@@ -59,22 +59,6 @@ pub enum Appended {
 pub(super) const PAGE: i64 = 500;
 
 impl Store {
-    /// Writes a turn in one transaction.
-    ///
-    /// # Errors
-    /// When the database cannot be written, or the turn itself is wrong; then nothing of it is written.
-    pub async fn append(&self, lease: &ThreadLease, turn: Turn) -> Result<Appended, StoreError> {
-        let mut writer = self.writer().await?;
-        let mut transaction = writer.begin().await?;
-        let appended = write_turn(&mut transaction, lease, &turn).await?;
-        match &appended {
-            Appended::Done(_) => transaction.commit().await?,
-            Appended::LeaseLost | Appended::NotWhilePending => transaction.rollback().await?,
-        }
-        writer.keep();
-        Ok(appended)
-    }
-
     /// All facts of the thread, oldest first.
     ///
     /// # Errors
@@ -114,7 +98,8 @@ impl Store {
     }
 }
 
-async fn write_turn(
+/// Inside a transaction. What is not [`Appended::Done`] has changed nothing: others may share the transaction.
+pub(super) async fn write_turn(
     connection: &mut AnyConnection,
     lease: &ThreadLease,
     turn: &Turn,
@@ -123,14 +108,36 @@ async fn write_turn(
     if leases::hold(connection, lease).await? == Held::Lost {
         return Ok(Appended::LeaseLost);
     }
-    inbox::consume(connection, &thread, &turn.consumed, turn.at).await?;
-    if turn.pending == Pending::Forbidden && inbox::is_pending(connection, &thread).await? {
+    if turn.pending == Pending::Forbidden && inbox::is_pending(connection, &thread, &turn.consumed).await? {
         return Ok(Appended::NotWhilePending);
     }
+    inbox::consume(connection, &thread, &turn.consumed, turn.at).await?;
     if let Some(timers) = &turn.timers {
         replace_timers(connection, &thread, timers).await?;
     }
     Ok(Appended::Done(add_facts(connection, lease.thread(), turn).await?))
+}
+
+/// Whether a turn that would have had these rows is in the database. Its thread's lease was held all the time, so nobody
+/// else can have written them.
+pub(super) async fn is_written(
+    connection: &mut AnyConnection,
+    lease: &ThreadLease,
+    turn: &Turn,
+    rows: &[Row],
+) -> Result<bool, sqlx::Error> {
+    let thread = lease.thread().to_string();
+    if let Some(row) = rows.last() {
+        let line: Option<String> =
+            sqlx::query_scalar("SELECT line FROM journal WHERE thread = $1 AND seq = $2")
+                .bind(thread)
+                .bind(row.seq)
+                .fetch_optional(connection)
+                .await?;
+        return Ok(line.as_ref() == Some(&row.line));
+    }
+    let Some(key) = turn.consumed.first() else { return Ok(false) };
+    Ok(!inbox::waits(connection, &thread, key).await?)
 }
 
 async fn add_facts(

@@ -58,6 +58,12 @@ pub(super) fn hash_of(line: &str) -> Option<&str> {
     line.get(start..line.len() - 2)
 }
 
+/// The hash of the line before, as a line that [`compose`] wrote has it.
+pub(super) fn prev_of(line: &str) -> Option<&str> {
+    let end = line.len().checked_sub(TAIL + 1)?;
+    line.get(end.checked_sub(64)?..end)
+}
+
 /// A line that is whole and unchanged.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Checked {
@@ -115,6 +121,7 @@ mod tests {
         assert_eq!(kind, "triggered");
         let checked = check(line.as_bytes()).unwrap();
         assert_eq!((checked.seq, checked.prev.as_str(), Some(&*checked.hash)), (3, NO_HASH, hash_of(&line)));
+        assert_eq!(prev_of(&line), Some(NO_HASH));
         // The rule as the format describes it, without our own code.
         let (covered, _) = line.split_once(r#","hash":"#).unwrap();
         assert_eq!(checked.hash, hex::encode(Sha256::digest(covered)));

@@ -3,9 +3,11 @@
 //! One database holds everything that is decided on; the JSONL history beside it is a copy that people and programs can
 //! read without us. In reading order:
 //!
+//! - `lead`: how callers share one write.
 //! - `inbox`, `batch`: verified deliveries come in under a unique key; many that arrive together share one sync to disk.
 //! - `leases`: one owner per thread at a time, with a fencing number that every later write must show.
-//! - `journal`: one transaction per turn: facts, consumed deliveries and timers together.
+//! - `journal`, `turns`: a turn is written whole or not at all: facts, consumed deliveries and timers together; turns of
+//!   several threads share one sync.
 //! - `comments`: which comment on the forge belongs to which effect.
 //! - `line`, `history`, `history_read`: the journal as hash-chained lines in files.
 //!
@@ -22,10 +24,12 @@ mod history;
 mod history_read;
 mod inbox;
 mod journal;
+mod lead;
 mod leases;
 mod line;
 mod location;
 mod open;
+mod turns;
 
 pub use batch::InboxStats;
 pub use comments::CommentState;

@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::StoreError;
 use super::batch::Inbox;
 use super::location::Location;
+use super::turns::Turns;
 
 #[derive(Clone)]
 pub struct Store {
@@ -23,6 +24,7 @@ pub(super) struct Shared {
     writer: Mutex<Option<AnyConnection>>,
     pub(super) readers: AnyPool,
     pub(super) inbox: Inbox,
+    pub(super) turns: Turns,
 }
 
 /// Readers only wait for the disk; more of them than this would wait in line there anyway.
@@ -37,7 +39,14 @@ impl Store {
         let file = sqlx::sqlite::SqliteConnectOptions::new().filename(&location.path).to_url_lossy();
         let connect = AnyConnectOptions::from_url(&file)?.disable_statement_logging();
         let readers = readers(&location, connect.clone());
-        let shared = Shared { location, connect, writer: Mutex::new(None), readers, inbox: Inbox::default() };
+        let shared = Shared {
+            location,
+            connect,
+            writer: Mutex::new(None),
+            readers,
+            inbox: Inbox::default(),
+            turns: Turns::default(),
+        };
         let store = Self { shared: Arc::new(shared) };
         store
             .migrate()

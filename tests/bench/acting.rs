@@ -2,8 +2,9 @@
 //! long the questions to a worker are after many actions.
 //!
 //! `cargo bench --bench acting` prints a table with the target of each. Plans are put into the journal as they stand
-//! after planning, so that only the acting is measured; the forge is the local one in this process, and the model, which
-//! is asked only to reflect, answers at once.
+//! after planning; the bot looks at the repository for them, and only when it has done so for all of them they are
+//! approved, so that only the acting is measured. The forge is the local one in this process, and the model, which is
+//! asked only to reflect, answers at once.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -26,13 +27,13 @@ mod story {
 use std::time::{Duration, Instant};
 
 use planwright::domain::{Account, ForgeKind, Permission, ThreadRef};
-use planwright::engine::{Ctx, now};
+use planwright::engine::now;
 use planwright::forge::local::NewThread;
 use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Decided, Goal, Step, StepId};
-use planwright::planning::{Fact, Key, Limits, Trigger};
+use planwright::planning::{Actor, Fact, Key, Limits, Named, Trigger};
 use planwright::prompts::Usage;
-use planwright::store::{Appended, NewFact, Pending, Store, Turn};
-use story::bot::{Front, MARIA, Scene};
+use planwright::store::{Appended, History, NewFact, Pending, Store, Turn};
+use story::bot::{Bot, Front, MARIA, Scene};
 
 fn main() {
     // `cargo test --benches` runs this binary too; it has nothing to test.
@@ -50,15 +51,16 @@ fn main() {
 }
 
 async fn one_run(actions: usize) {
-    let scene = scene(ForgeKind::Local).await;
+    let scene = scene(ForgeKind::Local, "nothing").await;
     let thread = scene.thread.clone();
-    seed(&scene, &thread, &reads(actions)).await;
+    seed(&scene, &thread, planned(&reads(actions))).await;
+    approve_all(&scene, std::slice::from_ref(&thread)).await;
     let spent = carry_out(&scene, std::slice::from_ref(&thread), actions).await;
     row("actions a second, one run", per_second(actions, spent), "≥ 200");
 }
 
 async fn many_runs(threads: usize, actions: usize) {
-    let scene = scene(ForgeKind::Local).await;
+    let scene = scene(ForgeKind::Local, "nothing").await;
     let project = scene.thread.project.clone();
     let open = |n| {
         let opened = scene.world.with(|world| {
@@ -68,16 +70,17 @@ async fn many_runs(threads: usize, actions: usize) {
     };
     let all: Vec<ThreadRef> = (0..threads).map(open).collect();
     for thread in &all {
-        seed(&scene, thread, &reads(actions)).await;
+        seed(&scene, thread, planned(&reads(actions))).await;
     }
+    approve_all(&scene, &all).await;
     let spent = carry_out(&scene, &all, threads * actions).await;
     row(&format!("actions a second, {threads} runs"), per_second(threads * actions, spent), "≥ 1000");
 }
 
 /// On the fake GitHub, where every request is seen: from the plan to the change request.
 async fn requests(actions: usize) {
-    let scene = scene(ForgeKind::Github).await;
-    seed(&scene, &scene.thread, &creates(actions)).await;
+    let scene = scene(ForgeKind::Github, "medium").await;
+    seed(&scene, &scene.thread, planned(&creates(actions))).await;
     let before = audit(&scene);
     carry_out(&scene, std::slice::from_ref(&scene.thread), actions).await;
     let most = 2 * actions + 10;
@@ -96,10 +99,10 @@ fn audit(scene: &Scene) -> usize {
 /// The length of the question to a worker, after so many actions with a good deal to tell about each.
 async fn prompts(curve: &[usize]) {
     for before in curve {
-        let scene = scene(ForgeKind::Local).await;
+        let scene = scene(ForgeKind::Local, "medium").await;
         let mut actions = reads(*before);
         actions.push(action(before + 1, ActionKind::Analyze, ActionSpec::default()));
-        seed(&scene, &scene.thread, &actions).await;
+        seed(&scene, &scene.thread, planned(&actions)).await;
         carry_out(&scene, std::slice::from_ref(&scene.thread), actions.len()).await;
         let asked = scene.model.requests();
         let turn = asked.iter().rfind(|asked| asked.schema_name == "worker_turn").unwrap();
@@ -116,10 +119,12 @@ fn per_second(count: usize, spent: Duration) -> f64 {
     count as f64 / spent.as_secs_f64().max(1e-9)
 }
 
-async fn scene(kind: ForgeKind) -> Scene {
-    let settings = "planning: { enabled: true }\napproval: { auto: medium }\n\
-                    budget: { model_calls: null, usd: null, minutes: null, files: null, bytes: null }\n";
-    Scene::on(kind).await.settings(settings)
+async fn scene(kind: ForgeKind, auto: &str) -> Scene {
+    let settings = format!(
+        "planning: {{ enabled: true }}\napproval: {{ auto: {auto} }}\n\
+         budget: {{ model_calls: null, usd: null, minutes: null, files: null, bytes: null }}\n"
+    );
+    Scene::on(kind).await.settings(&settings)
 }
 
 fn reads(count: usize) -> Vec<Action> {
@@ -150,26 +155,39 @@ fn action(n: usize, action_type: ActionKind, spec: ActionSpec) -> Action {
     }
 }
 
-/// The journal of a thread as it is when the actions have been chosen.
-async fn seed(scene: &Scene, thread: &ThreadRef, actions: &[Action]) {
+/// Adds facts to the journal of a thread, in its newest run or, with the first of them, in a new one.
+async fn seed(scene: &Scene, thread: &ThreadRef, facts: impl FnOnce(&str) -> Vec<Fact>) {
     let url = format!("sqlite://{}/planwright.db", scene.dir.path().display());
     let store = Store::open(&url).await.unwrap();
     store.wake(thread, now()).await.unwrap();
-    let lease = store.claim("seed", now(), 60_000).await.unwrap().unwrap();
-    assert_eq!(lease.thread(), thread);
-    let run = uuid::Uuid::now_v7().to_string();
-    let facts = planned(&run, actions)
+    // Later, so that the next thread is claimed; the bench wakes them all.
+    let later = Some(now().plus(3_600_000));
+    let lease = loop {
+        let lease = store.claim("seed", now(), 60_000).await.unwrap().unwrap();
+        if lease.thread() == thread {
+            break lease;
+        }
+        store.release(lease, later).await.unwrap();
+    };
+    let before = store.journal(thread).await.unwrap();
+    let run = before.into_iter().rev().find_map(|row| row.run);
+    let run = run.unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+    let facts = facts(&run)
         .into_iter()
         .map(|fact| NewFact { run: Some(run.clone()), json: serde_json::to_value(fact).unwrap() });
     let turn =
         Turn { at: now(), facts: facts.collect(), consumed: vec![], timers: None, pending: Pending::Allowed };
     assert!(matches!(store.append(&lease, turn).await.unwrap(), Appended::Done(_)));
-    // Later, so that the next thread is claimed; the bench wakes them all.
-    store.release(lease, Some(now().plus(3_600_000))).await.unwrap();
+    store.release(lease, later).await.unwrap();
     store.close().await;
 }
 
-fn planned(run: &str, actions: &[Action]) -> Vec<Fact> {
+/// What has happened when the actions have been chosen.
+fn planned(actions: &[Action]) -> impl FnOnce(&str) -> Vec<Fact> {
+    move |run| facts_of(run, actions)
+}
+
+fn facts_of(run: &str, actions: &[Action]) -> Vec<Fact> {
     let key = |n: u32| Key(format!("{run}/{n}/t0"));
     let usage = || Usage {
         model: "m".to_owned(),
@@ -215,23 +233,64 @@ fn planned(run: &str, actions: &[Action]) -> Vec<Fact> {
     ]
 }
 
-/// Lets the bot carry the plans out; returns the time from the first action's beginning to the last one's end.
-async fn carry_out(scene: &Scene, threads: &[ThreadRef], actions: usize) -> Duration {
+/// Lets the bot come to the point where it waits for approval, everywhere, and approves.
+async fn approve_all(scene: &Scene, threads: &[ThreadRef]) {
+    let bot = start(scene, threads).await;
+    wait_for(scene, threads, "approval_requested", threads.len()).await;
+    let mut approvals = vec![];
+    for thread in threads {
+        let rows = bot.ctx.store.journal(thread).await.unwrap();
+        let set = rows.iter().rfind(|row| row.kind == "specs_set").unwrap();
+        let Ok(Fact::SpecsSet { specs, counts, .. }) = serde_json::from_str(&set.line) else { panic!() };
+        let actions = specs.into_iter().map(|spec| Named { id: spec.id, digest: spec.digest }).collect();
+        approvals.push(Fact::Approved {
+            actor: Actor::System,
+            by: None,
+            reason: "so that all begin together".to_owned(),
+            request: None,
+            actions,
+            left_out: vec![],
+            note: String::new(),
+            comment: None,
+            counts,
+        });
+    }
+    bot.stops().await;
+    for (thread, approval) in threads.iter().zip(approvals) {
+        seed(scene, thread, |_| vec![approval]).await;
+    }
+}
+
+async fn start<'a>(scene: &'a Scene, threads: &[ThreadRef]) -> Bot<'a> {
     let bot = scene.start_with(|ctx| ctx.parallel = 64).await;
     for thread in threads {
         bot.ctx.store.wake(thread, now()).await.unwrap();
         let _ = bot.ctx.pokes.send(thread.clone());
     }
+    bot
+}
+
+/// Looks at the history files, which costs the bot nothing.
+async fn wait_for(scene: &Scene, threads: &[ThreadRef], kind: &str, count: usize) {
     let started = Instant::now();
-    // Not until all is quiet: cards are drawn at the pace that forges ask for, which is not what is measured.
+    let history = History::new(scene.dir.path());
+    let kind = format!(r#""type":"{kind}""#);
     loop {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let done = done(&bot.ctx, threads).await;
-        if done == actions {
-            break;
+        let lines = |thread| std::fs::read_to_string(history.path(thread)).unwrap_or_default();
+        let seen: usize = threads.iter().map(|thread| lines(thread).matches(&kind).count()).sum();
+        if seen >= count {
+            return;
         }
-        assert!(started.elapsed() < Duration::from_secs(300), "{done} of {actions} actions");
+        assert!(started.elapsed() < Duration::from_secs(300), "{seen} of {count} times {kind}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
+}
+
+/// Lets the bot carry the plans out; returns the time from the first action's beginning to the last one's end.
+async fn carry_out(scene: &Scene, threads: &[ThreadRef], actions: usize) -> Duration {
+    let bot = start(scene, threads).await;
+    // Not until all is quiet: cards are drawn at the pace that forges ask for, which is not what is measured.
+    wait_for(scene, threads, "action_ended", actions).await;
     let (mut first, mut last) = (i64::MAX, 0);
     for thread in threads {
         for row in bot.ctx.store.journal(thread).await.unwrap() {
@@ -244,13 +303,4 @@ async fn carry_out(scene: &Scene, threads: &[ThreadRef], actions: usize) -> Dura
     }
     bot.stops().await;
     Duration::from_millis((last - first).unsigned_abs())
-}
-
-async fn done(ctx: &Ctx, threads: &[ThreadRef]) -> usize {
-    let mut done = 0;
-    for thread in threads {
-        let rows = ctx.store.journal(thread).await.unwrap();
-        done += rows.iter().filter(|row| row.kind == "action_ended").count();
-    }
-    done
 }

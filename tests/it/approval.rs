@@ -5,6 +5,7 @@
 //! seeded generator, so that a failure can be repeated.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use planwright::actions::{
     BadSelection, Before, Finding, Found, Ground, InScope, Offered, OutOfScope, PutUp, RepoPath, Risk,
@@ -145,7 +146,7 @@ impl Play {
     }
 
     fn run_mut(&mut self) -> &mut Run {
-        self.record.run.as_mut().unwrap()
+        Arc::make_mut(self.record.run.as_mut().unwrap())
     }
 
     fn ids(&self) -> Vec<ActionId> {

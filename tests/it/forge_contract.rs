@@ -134,6 +134,7 @@ on_every_forge!(
     a_thread_has_its_fields,
     a_change_request_is_one,
     comments_are_written_edited_and_deleted,
+    a_discussion_is_a_comment_that_can_be_edited,
     markers_are_found_over_all_pages,
     system_notes_are_no_comments,
     texts_survive_the_journey,
@@ -216,6 +217,13 @@ mod checks {
         assert_eq!(rig.forge.comments(&rig.issue).await.unwrap(), []);
         let edit = rig.forge.edit_comment(&rig.issue, id, "third").await;
         assert!(matches!(edit, Err(ForgeError::NotFound(_))), "{edit:?}");
+    }
+
+    pub(super) async fn a_discussion_is_a_comment_that_can_be_edited(rig: &Rig) {
+        let id = rig.forge.open_discussion(&rig.issue, "a question").await.unwrap();
+        rig.forge.edit_comment(&rig.issue, id, "answered").await.unwrap();
+        let comments = rig.forge.comments(&rig.issue).await.unwrap();
+        assert_eq!((comments.len(), comments[0].id, comments[0].body.as_str()), (1, id, "answered"));
     }
 
     pub(super) async fn markers_are_found_over_all_pages(rig: &Rig) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::future::join_all;
 use planwright::domain::ThreadRef;
-use planwright::store::{Caught, History, NewFact, ThreadLease, newest, verify};
+use planwright::store::{Appended, Caught, History, NewFact, Row, ThreadLease, newest, verify};
 use serde_json::json;
 
 use crate::store::{Fixture, thread, turn};
@@ -35,7 +35,7 @@ impl Written {
         written
     }
 
-    async fn append(&self, facts: usize) {
+    async fn append(&self, facts: usize) -> Vec<Row> {
         let mut turn = turn(&[]);
         turn.facts = (0..facts)
             .map(|n| NewFact {
@@ -43,7 +43,10 @@ impl Written {
                 json: json!({"type": "noted", "n": n, "text": "zwei\nZeilen, \"ein\" Ende \u{1F389}"}),
             })
             .collect();
-        let _ = self.at.store.append(&self.lease, turn).await.unwrap();
+        match self.at.store.append(&self.lease, turn).await.unwrap() {
+            Appended::Done(rows) => rows,
+            refused @ (Appended::LeaseLost | Appended::NotWhilePending) => panic!("{refused:?}"),
+        }
     }
 
     async fn catch_up(&self) -> Caught {
@@ -107,6 +110,31 @@ async fn catching_up_adds_only_what_is_missing() {
     assert_eq!(fs::read_to_string(&w.path).unwrap(), w.expected().await);
     fs::remove_file(&w.path).unwrap();
     assert_eq!(w.catch_up().await.written, 1203);
+}
+
+/// Whoever has appended rows hands them over; whatever the file is like, it ends up as the journal.
+#[tokio::test]
+async fn rows_follow_on_a_file_in_any_state() {
+    let w = Written::new(3).await;
+    let follow = async |rows| w.history.follow(&w.at.store, &w.thread, rows).await.unwrap();
+    assert_eq!(follow(w.append(2).await).await, Caught { written: 2, damage: None });
+    assert_eq!(follow(vec![]).await.written, 0);
+    // Somebody else was there first.
+    let rows = w.append(2).await;
+    assert_eq!(w.catch_up().await.written, 2);
+    assert_eq!(follow(rows).await.written, 0);
+    // A line is missing, the last line is another one, or torn, or there is no file.
+    let whole = w.expected().await;
+    let cut = whole.trim_end().rfind('\n').unwrap() + 1;
+    let other = whole.replace("ein", "kein");
+    for damaged in [&whole[..cut], other.as_str(), &whole[..whole.len() - 9], ""] {
+        fs::write(&w.path, damaged).unwrap();
+        let caught = follow(w.append(1).await).await;
+        assert_eq!(fs::read_to_string(&w.path).unwrap(), w.expected().await, "{caught:?}");
+    }
+    fs::remove_dir_all(w.path.parent().unwrap()).unwrap();
+    let _ = follow(w.append(1).await).await;
+    assert_eq!(fs::read_to_string(&w.path).unwrap(), w.expected().await);
 }
 
 #[tokio::test]

@@ -22,7 +22,9 @@ use gitlab::api::projects::{Project as ProjectQuery, Projects};
 use gitlab::api::users::CurrentUser;
 use http::Method;
 use secrecy::SecretString;
-use shapes::{Award, Created, File, Item, LabelEvent, Listed, Member, Note, Project as Found, User};
+use shapes::{
+    Award, Created, Discussion, File, Item, LabelEvent, Listed, Member, Note, Project as Found, User,
+};
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -109,6 +111,13 @@ impl Gitlab {
     pub(super) async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
         let note = self.change(Method::POST, t, "/notes").form("body", body);
         Ok(CommentId(self.client().ask::<Created>(note).await?.id))
+    }
+
+    pub(super) async fn open_discussion(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
+        let discussion = self.change(Method::POST, t, "/discussions").form("body", body);
+        let opened = self.client().ask::<Discussion>(discussion).await?;
+        let first = opened.notes.first().map(|note| CommentId(note.id));
+        first.ok_or_else(|| ForgeError::Unclear("GitLab opened a discussion without a note".to_owned()))
     }
 
     pub(super) async fn edit_comment(

@@ -212,6 +212,12 @@ pub(super) struct Created {
 }
 
 #[derive(Deserialize)]
+pub(super) struct Discussion {
+    #[serde(default)]
+    pub(super) notes: Vec<Created>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct Award {
     pub(super) id: i64,
     pub(super) name: String,

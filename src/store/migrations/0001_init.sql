@@ -28,6 +28,17 @@ CREATE TABLE threads (
 CREATE INDEX threads_wake ON threads (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX threads_lease ON threads (lease_until) WHERE lease_until IS NOT NULL;
 
+-- A delivery makes its thread due. It does so here, so that the inbox is written with one statement and needs no
+-- transaction around it: each statement is a trip to another thread and back. (On PostgreSQL it will be a function with
+-- the same body.) A leased thread is left alone: its holder looks for pending deliveries before it lets go. A thread that
+-- is due already is not written again.
+CREATE TRIGGER deliveries_wake AFTER INSERT ON deliveries WHEN new.state = 'pending' AND new.thread IS NOT NULL
+BEGIN
+    INSERT INTO threads (thread, wake_at) VALUES (new.thread, new.received_at)
+    ON CONFLICT (thread) DO UPDATE SET wake_at = excluded.wake_at
+    WHERE threads.lease_until IS NULL AND (threads.wake_at IS NULL OR threads.wake_at > excluded.wake_at);
+END;
+
 -- `line` is the whole line of the history file, with its place in the hash chain.
 CREATE TABLE journal (
     thread TEXT   NOT NULL,

@@ -1,6 +1,7 @@
 //! Purpose: a client that costs little: kept-alive connections, one prepared request, answers read to their end.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -8,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::payload::Request;
+use crate::payload::{Ids, Request};
 
 pub(crate) struct Load {
     pub(crate) address: SocketAddr,
@@ -41,9 +42,8 @@ pub(crate) fn run(load: &Load, request: &Request, time: Duration) -> anyhow::Res
         let began = Instant::now();
         for _ in 0..load.connections {
             let mut connection = Connection::open(load, request).await?;
-            // Ids are drawn in blocks, so that connections need not share a counter.
-            let ids: Vec<String> = (0..ids_for(time, load.connections)).map(|_| request.next_id()).collect();
-            connections.spawn(async move { connection.send_until(began + time, ids).await });
+            let ids = Arc::clone(&request.ids);
+            connections.spawn(async move { connection.send_until(began + time, &ids).await });
         }
         let mut latencies = Vec::new();
         while let Some(done) = connections.join_next().await {
@@ -52,11 +52,6 @@ pub(crate) fn run(load: &Load, request: &Request, time: Duration) -> anyhow::Res
         latencies.sort_unstable();
         Ok(Answers { latencies, took: began.elapsed() })
     })
-}
-
-/// More than any server here can answer.
-fn ids_for(time: Duration, connections: usize) -> usize {
-    (time.as_secs_f64() * 120_000.0) as usize / connections + 100
 }
 
 struct Connection {
@@ -74,19 +69,19 @@ impl Connection {
         Ok(Self { stream, request, id_at, answer: Vec::with_capacity(4096) })
     }
 
-    async fn send_until(&mut self, end: Instant, ids: Vec<String>) -> anyhow::Result<Vec<u32>> {
-        let mut latencies = Vec::with_capacity(ids.len());
-        for id in ids {
+    async fn send_until(&mut self, end: Instant, ids: &Ids) -> anyhow::Result<Vec<u32>> {
+        let mut latencies = Vec::new();
+        loop {
             let began = Instant::now();
             if began >= end {
-                break;
+                return Ok(latencies);
             }
+            let id = ids.next();
             self.request[self.id_at..self.id_at + id.len()].copy_from_slice(id.as_bytes());
             self.stream.write_all(&self.request).await?;
             self.read_answer().await?;
             latencies.push(began.elapsed().as_micros() as u32);
         }
-        Ok(latencies)
     }
 
     async fn read_answer(&mut self) -> anyhow::Result<()> {

@@ -1,6 +1,8 @@
 //! Purpose: a signed `issues.assigned` with the fields and the size of a real one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
@@ -117,7 +119,7 @@ fn repository(owner: &Value) -> Value {
 pub(crate) struct Request {
     body: Vec<u8>,
     signature: String,
-    sent: AtomicU64,
+    pub(crate) ids: Arc<Ids>,
 }
 
 impl Request {
@@ -125,14 +127,14 @@ impl Request {
         let mac =
             Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).map(|mac| mac.chain_update(body).finalize());
         let signature = mac.map(|mac| hex::encode(mac.into_bytes())).unwrap_or_default();
-        Self { body: body.to_vec(), signature, sent: AtomicU64::new(0) }
+        Self { body: body.to_vec(), signature, ids: Arc::default() }
     }
 
     pub(crate) fn body_length(&self) -> usize {
         self.body.len()
     }
 
-    /// The whole request, and where in it the 32 digits of the delivery id stand.
+    /// The whole request, and where in it the 36 characters of the delivery id stand.
     pub(crate) fn bytes(&self, path: &str) -> (Vec<u8>, usize) {
         let before = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nX-GitHub-Delivery: ");
         let after = format!(
@@ -141,14 +143,30 @@ impl Request {
             self.signature,
             self.body.len()
         );
-        let whole = [before.as_bytes(), &[b'0'; 32], after.as_bytes(), &self.body].concat();
+        let whole = [before.as_bytes(), &[b'0'; 36], after.as_bytes(), &self.body].concat();
         (whole, before.len())
     }
+}
 
-    /// Spread like a GUID, so that an index over ids is used as in real life.
-    pub(crate) fn next_id(&self) -> String {
-        let n = self.sent.fetch_add(1, Ordering::Relaxed);
-        let spread = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        format!("{spread:016x}{n:016x}")
+/// Ids of deliveries as GitHub makes them: UUIDs of version 1, that is of the time, like the one in its documentation,
+/// `72d3162e-cc78-11e3-81ab-4c9367dc0958`. An index over them is used otherwise than one over random numbers.
+#[derive(Default)]
+pub(crate) struct Ids {
+    last: AtomicU64,
+}
+
+/// From the beginning of the Gregorian calendar to 1970, in steps of 100 ns.
+const GREGORIAN: u64 = 0x01B2_1DD2_1381_4000;
+
+impl Ids {
+    #[expect(clippy::disallowed_methods, reason = "this is the outermost edge of a program of its own")]
+    pub(crate) fn next(&self) -> String {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = GREGORIAN + (since_1970.as_nanos() / 100) as u64;
+        let before = self.last.fetch_max(now, Ordering::Relaxed);
+        // Several within one step of the clock take the next ones.
+        let time = if before < now { now } else { self.last.fetch_add(1, Ordering::Relaxed) + 1 };
+        let (low, mid, high) = (time as u32, (time >> 32) as u16, (time >> 48) as u16 & 0x0FFF);
+        format!("{low:08x}-{mid:04x}-1{high:03x}-81ab-4c9367dc0958")
     }
 }

@@ -135,13 +135,16 @@ fn thread_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> A
         ("GET", []) => Reply::ok(item(stage, t)),
         ("PUT", []) => edit_thread(stage, asked, t)?,
         ("GET", ["notes"]) => Reply::list(asked, notes(stage, asked, t)),
-        ("POST", ["notes"]) => match too_long(asked) {
+        ("POST", ["notes" | "discussions"]) => match too_long(asked) {
             Some(refusal) => refusal,
             None => {
                 let id = stage.comment_by_bot(t, &asked.form_value("body"))?;
                 let comments = stage.world.look(|world| world.thread(t).map(|s| s.comments.clone()))?;
                 let ours = comments.iter().find(|comment| comment.id == id);
-                Reply::new(201, ours.map(|c| note(stage, c)).unwrap_or_default())
+                let note = ours.map(|c| note(stage, c)).unwrap_or_default();
+                let discussion =
+                    json!({"id": format!("{:040x}", id.0), "individual_note": false, "notes": [note]});
+                Reply::new(201, if rest == ["notes"] { note } else { discussion })
             }
         },
         ("GET", ["resource_label_events"]) => Reply::list(asked, label_events(stage, t)),

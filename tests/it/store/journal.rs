@@ -117,3 +117,67 @@ async fn timers_are_replaced_as_a_whole() {
     let _ = at.store.append(&lease, set(Some(Vec::new()))).await.unwrap();
     assert!(at.store.timers(&thread(NAME)).await.unwrap().is_empty());
 }
+
+/// Turns of several threads share a commit, and whoever writes it may be dropped at any moment. What was answered is
+/// there once, in order; what was not answered is there once at most.
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_that_share_a_commit_are_written_once_whoever_vanishes() {
+    const TURNS: u64 = 30;
+    let at = Fixture::new().await;
+    let mut leases = vec![];
+    for n in 1..=16 {
+        leases.push(at.leased(&format!("github:acme/web#{n}")).await);
+    }
+    let all = leases.iter().enumerate().map(|(thread, lease)| {
+        let store = &at.store;
+        async move {
+            let mut answered = vec![];
+            for n in 0..TURNS {
+                let mut turn = turn(&[]);
+                turn.facts = vec![NewFact { run: None, json: json!({"type": "noted", "n": n}) }];
+                let appending = store.append(lease, turn);
+                // Long enough to lead, too short to finish most of the time.
+                let patience = if (n + thread as u64).is_multiple_of(3) { n * 100 } else { 60_000_000 };
+                match tokio::time::timeout(std::time::Duration::from_micros(patience), appending).await {
+                    Ok(appended) => {
+                        assert!(matches!(appended, Ok(Appended::Done(_))), "{appended:?}");
+                        answered.push(n);
+                    }
+                    Err(_dropped) => {}
+                }
+            }
+            answered
+        }
+    });
+    for (lease, answered) in leases.iter().zip(futures_util::future::join_all(all).await) {
+        let rows = at.store.journal(lease.thread()).await.unwrap();
+        let written: Vec<u64> = rows
+            .iter()
+            .map(|row| serde_json::from_str::<Value>(&row.line).unwrap()["n"].as_u64().unwrap())
+            .collect();
+        assert!(written.is_sorted_by(|a, b| a < b), "{written:?}");
+        assert!(answered.iter().all(|n| written.contains(n)), "{answered:?} of {written:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_turn_costs_the_others_nothing() {
+    let at = Fixture::new().await;
+    let mut leases = vec![];
+    for n in 1..=5 {
+        leases.push(at.leased(&format!("github:acme/web#{n}")).await);
+    }
+    let all = leases.iter().enumerate().map(|(n, lease)| {
+        let mut turn = turn(&["noted"]);
+        if n == 2 {
+            turn.consumed = vec!["github:unheard-of".to_owned()];
+        }
+        at.store.append(lease, turn)
+    });
+    let answers = futures_util::future::join_all(all).await;
+    let done: Vec<bool> = answers.iter().map(|answer| matches!(answer, Ok(Appended::Done(_)))).collect();
+    assert_eq!(done, [true, true, false, true, true], "{answers:?}");
+    for (lease, done) in leases.iter().zip(done) {
+        assert_eq!(at.store.journal(lease.thread()).await.unwrap().len(), usize::from(done));
+    }
+}

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection as _, SqliteConnection};
 
 use super::acting::{action, sequence};
+use super::talk::{clear, decision, unclear};
 use super::bot::{Front, MARIA, Process, Scene};
 use crate::fake_forge::{Ambush, Delivery, Moment, Stage};
 use crate::scripted_model::Asked;
@@ -54,6 +55,58 @@ struct Told {
     journal: Vec<String>,
 }
 
+/// What the story is about.
+#[derive(Clone, Copy)]
+struct Tale {
+    plan: fn() -> Vec<Value>,
+    /// Whether the goal is asked about, and the rest is planned anew in the middle.
+    talks: bool,
+}
+
+const SMALL: Tale = Tale { plan: small_plan, talks: false };
+const LONG: Tale = Tale { plan: long_plan, talks: false };
+const TALK: Tale = Tale { plan: stuck_plan, talks: true };
+
+impl Tale {
+    /// Each plan is put up once.
+    fn previews(self) -> usize {
+        if self.talks { 2 } else { 1 }
+    }
+}
+
+/// The second action cannot be done.
+fn stuck_plan() -> Vec<Value> {
+    vec![
+        action("task_1", "create", json!({"path": "notes/1.md", "content": "note 1\n"})),
+        action("task_2", "write", json!({"path": "stuck/2.md"})),
+        action("task_3", "create", json!({"path": "notes/3.md", "content": "note 3\n"})),
+    ]
+}
+
+/// A model that asks until it has an answer, and that plans anew when something failed.
+fn make_it_talk(scene: &Scene) {
+    scene.model.always_say("goal_understanding", |asked| {
+        let questions = json!([{"type": "scope", "question": "Which logins?", "options": ["web", "api"]}]);
+        if asked.user.contains("only the web one") { clear() } else { unclear(questions) }
+    });
+    scene.model.always_say("reflection", |_| {
+        json!({
+            "action_id": "", "status": "failure", "evaluation": "It is stuck.", "alignment_with_plan": "no",
+            "issues_identified": [], "plan_revision_needed": false,
+            "replan_decision": decision(json!({
+                "replan_needed": true, "confidence": 0.9, "replan_type": "partial_replan", "replan_level": 2,
+                "reasoning": "There is another way.",
+            })),
+        })
+    });
+    scene.model.always_say("plan_revision", |_| {
+        let step = json!({"id": "task_4", "description": "The other way", "dependencies": [],
+                          "estimated_complexity": "low", "required_tools": [], "rests_on": []});
+        let other = action("task_4", "create", json!({"path": "notes/4.md", "content": "note 4\n"}));
+        json!({"subtasks": [step], "execution_order": ["task_4"], "actions": [other]})
+    });
+}
+
 fn small_plan() -> Vec<Value> {
     vec![
         action("task_1", "create", json!({"path": "notes/1.md", "content": "note 1\n"})),
@@ -90,26 +143,32 @@ fn worker(asked: &Asked) -> Value {
         .unwrap();
     let path = &action["spec"]["path"];
     let turn = asked.user.matches("you called: ").count();
+    let stuck = path.as_str().is_some_and(|path| path.starts_with("stuck/"));
     let (tool, content) = match (turn, path.as_str()) {
         (0, _) => ("list_files", Value::Null),
+        (_, Some(_)) if stuck => ("finish", Value::Null),
         (_, Some(path)) => ("write_file", json!(format!("written to {path}\n"))),
         (_, None) => ("finish", Value::Null),
     };
     json!({
         "thought": "t", "tool": tool, "path": if turn == 0 { &Value::Null } else { path }, "content": content,
         "name": null, "arguments_json": null, "command": [],
-        "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+        "feedback": {"kind": if stuck { "difficulty" } else { "exploration" }, "summary": "seen", "details": []},
     })
 }
 
-async fn scene(plan: Vec<Value>) -> Scene {
+async fn scene(tale: Tale) -> Scene {
     let settings = format!(
         "planning: {{ enabled: true }}\ntools: {{ commands: {{ build: {{ argv: {} }} }} }}\n",
         json!(BUILD)
     );
     let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
+    let plan = (tale.plan)();
     scene.model.always_say("action_sequence", move |_| sequence(plan.clone()));
     scene.model.always_say("worker_turn", worker);
+    if tale.talks {
+        make_it_talk(&scene);
+    }
     scene
 }
 
@@ -122,7 +181,9 @@ fn stage(scene: &Scene) -> &Stage {
 #[derive(Default)]
 struct People {
     assigned: Option<(Delivery, bool)>,
-    approved: Option<(Delivery, bool)>,
+    answered: Option<(Delivery, bool)>,
+    /// One for each preview.
+    approved: Vec<(Delivery, bool)>,
     resumed: usize,
 }
 
@@ -130,11 +191,14 @@ impl People {
     async fn act(&mut self, scene: &Scene, bot: &Process<'_>) {
         let assigned = self.assigned.get_or_insert_with(|| (scene.webhook(&scene.assigned(MARIA)), false));
         tell(bot, assigned).await;
-        if self.approved.is_none() && !scene.previews().is_empty() {
-            self.approved = Some((scene.webhook(&scene.said(MARIA, "/approve")), false));
+        if self.answered.is_none() && scene.comments().iter().any(|body| body.starts_with("## ❓")) {
+            self.answered = Some((scene.webhook(&scene.said(MARIA, "1. only the web one")), false));
         }
-        if let Some(approved) = &mut self.approved {
-            tell(bot, approved).await;
+        if self.approved.len() < scene.previews().len() {
+            self.approved.push((scene.webhook(&scene.said(MARIA, "/approve")), false));
+        }
+        for said in self.answered.iter_mut().chain(&mut self.approved) {
+            tell(bot, said).await;
         }
         // A program that was running when the bot died is run again only when somebody says so.
         if scene.entries("action_interrupted").len() > self.resumed {
@@ -189,8 +253,8 @@ pub(crate) async fn sql(scene: &Scene, text: &str) {
 }
 
 /// The story from the assignment to the change request, with one death at most.
-async fn tell_story(plan: Vec<Value>, point: Point) -> Told {
-    let scene = scene(plan).await;
+async fn tell_story(tale: Tale, point: Point) -> Told {
+    let scene = scene(tale).await;
     let mut bot = scene.spawn().await;
     let before = stage(&scene).audit().len();
     lay_in_wait(&scene, &bot, point).await;
@@ -219,7 +283,7 @@ async fn tell_story(plan: Vec<Value>, point: Point) -> Told {
     let audit = stage(&scene).audit().split_off(before);
     let (requests, changes) = (audit.len(), audit.iter().filter(|seen| changes(&seen.method)).count());
     bot.kill();
-    let ending = look(&scene, point);
+    let ending = look(&scene, tale, point);
     Told { ending, died, requests, changes, journal: journal(&scene) }
 }
 
@@ -238,18 +302,22 @@ fn journal(scene: &Scene) -> Vec<String> {
 }
 
 /// What must be so whatever happened, and what can be compared.
-fn look(scene: &Scene, point: Point) -> Ending {
+fn look(scene: &Scene, tale: Tale, point: Point) -> Ending {
     let card = scene.card();
-    assert_eq!(scene.previews().len(), 1, "{point:?}: one request, one preview");
+    assert_eq!(scene.previews().len(), tale.previews(), "{point:?}: one request, one preview");
+    let asides = |with: &str| scene.comments().iter().filter(|body| body.starts_with(with)).count();
+    let told = usize::from(tale.talks);
+    assert_eq!((asides("## ❓"), asides("## 🔄")), (told, told), "{point:?}: {:?}", scene.comments());
     let interrupted = scene.entries("action_interrupted");
     let begun = counted(scene, "action_begun");
     for (action, times) in &begun {
         let again = interrupted.iter().filter(|entry| entry["action"] == action.as_str()).count();
         assert_eq!(*times, 1 + again, "{point:?}: {action} began {times} times: {:?}", scene.facts());
     }
-    for kind in ["action_ended", "approved", "triggered", "delivered", "completed", "approval_requested"] {
+    let once = ["action_ended", "triggered", "delivered", "completed", "questions_asked", "plan_revised"];
+    for (kind, most) in once.map(|kind| (kind, 1)).into_iter().chain([("approved", tale.previews()), ("approval_requested", tale.previews())]) {
         for (what, times) in counted(scene, kind) {
-            assert_eq!(times, 1, "{point:?}: {kind} {what} {times} times");
+            assert_eq!(times, most, "{point:?}: {kind} {what} {times} times");
         }
     }
     let branch = scene.repo.work_branch();
@@ -314,12 +382,12 @@ fn without_ids(text: &str) -> String {
 }
 
 /// Dies at each of these points, and compares. One that fails does not keep the others from being tried.
-async fn go_through(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &Ending) -> usize {
+async fn go_through(tale: Tale, points: Vec<Point>, expected: &Ending) -> usize {
     let all = points.len();
     let started = Instant::now();
     let stories = points.into_iter().map(|point| async move {
         let began = Instant::now();
-        let told = AssertUnwindSafe(tell_story(plan(), point)).catch_unwind().await;
+        let told = AssertUnwindSafe(tell_story(tale, point)).catch_unwind().await;
         eprintln!("{point:?}: {:.1} s", began.elapsed().as_secs_f32());
         (point, told.ok())
     });
@@ -339,23 +407,23 @@ async fn go_through(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &End
 /// Requests that only look cannot be doubled; they have their turn in the long run.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_run_survives_death_at_every_request_that_changes_something() {
-    let control = tell_story(small_plan(), Point::Never).await;
+    let control = tell_story(SMALL, Point::Never).await;
     let points = (1..=control.changes)
         .flat_map(|n| [Point::Change(n, Moment::Before), Point::Change(n, Moment::After)])
         .collect();
-    survive(small_plan, points, &control.ending).await;
+    survive(SMALL, points, &control.ending).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_run_survives_death_at_every_append() {
-    let control = tell_story(small_plan(), Point::Never).await;
-    survive(small_plan, (1..=control.journal.len()).map(Point::Append).collect(), &control.ending).await;
+    let control = tell_story(SMALL, Point::Never).await;
+    survive(SMALL, (1..=control.journal.len()).map(Point::Append).collect(), &control.ending).await;
 }
 
 /// Each append that is of another kind than all before it, and every few requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_of_twenty_actions_survives_death_at_each_kind_of_point() {
-    let control = tell_story(long_plan(), Point::Never).await;
+    let control = tell_story(LONG, Point::Never).await;
     let mut seen = BTreeSet::new();
     let is_new = |(_, entry): &(usize, &String)| seen.insert((*entry).clone());
     let appends = control.journal.iter().enumerate().filter(is_new);
@@ -363,24 +431,31 @@ async fn a_run_of_twenty_actions_survives_death_at_each_kind_of_point() {
     for (place, n) in (1..=control.requests).step_by(STRIDE).enumerate() {
         points.push(Point::Request(n, if place % 2 == 0 { Moment::Before } else { Moment::After }));
     }
-    survive(long_plan, points, &control.ending).await;
+    survive(LONG, points, &control.ending).await;
+}
+
+/// A question that is waited for, an answer, a failure, a replan, and a second approval.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_talks_and_replans_survives_death_at_every_append() {
+    let control = tell_story(TALK, Point::Never).await;
+    survive(TALK, (1..=control.journal.len()).map(Point::Append).collect(), &control.ending).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: twenty actions, every request before and after it, every append"]
 async fn a_run_of_twenty_actions_survives_death_at_every_point() {
-    let control = tell_story(long_plan(), Point::Never).await;
+    let control = tell_story(LONG, Point::Never).await;
     let mut points: Vec<Point> = (1..=control.journal.len()).map(Point::Append).collect();
     for n in 1..=control.requests {
         points.extend([Point::Request(n, Moment::Before), Point::Request(n, Moment::After)]);
     }
-    survive(long_plan, points, &control.ending).await;
+    survive(LONG, points, &control.ending).await;
 }
 
 /// How often the card is edited differs a little each time, so that the last points may not come about.
-async fn survive(plan: fn() -> Vec<Value>, points: Vec<Point>, expected: &Ending) {
+async fn survive(tale: Tale, points: Vec<Point>, expected: &Ending) {
     let all = points.len();
-    let died = go_through(plan, points, expected).await;
+    let died = go_through(tale, points, expected).await;
     let missing = all - died;
     assert!(died > 0 && missing <= (all / 10).max(4), "only {died} of {all} deaths came about");
 }

@@ -1,11 +1,14 @@
 //! Purpose: plans that change: how sure the model has to be, how far it goes back, what is kept, and where it ends.
 
+use std::time::Duration;
+
 use planwright::domain::ForgeKind;
 use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
 use super::bot::{MARIA, Scene};
 use super::talk::decision;
+use crate::scripted_model::Misbehaviour;
 
 const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\n";
 
@@ -308,22 +311,40 @@ async fn a_decision_that_cannot_be_read_changes_nothing_but_after_a_failure_peop
     bot.stops().await;
 }
 
+/// A comment that comes while the worker thinks is looked at before the next action, and may change the plan.
 #[tokio::test]
 async fn words_of_people_during_the_work_are_looked_at_before_the_next_action() {
-    let settings = "planning: { enabled: true }\ntools: { commands: { build: { argv: [\"true\"] } } }\n";
-    let scene = Scene::on(ForgeKind::Github).await.settings(settings);
-    scene.model.say(
-        "action_sequence",
-        sequence(vec![
-            file("task_1", "1"),
-            action("task_2", "run", json!({"command": ["true"]})),
-            file("task_3", "3"),
-        ]),
+    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
+    let open = action("task_1", "write", json!({"path": "notes/1.md"}));
+    scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
+    writes(&scene, "notes/1.md");
+    reflects(
+        &scene,
+        json!({
+            "replan_needed": true, "confidence": 0.9, "replan_type": "plan_revision", "replan_level": 2,
+            "reasoning": "Maria wants only one note.",
+        }),
     );
+    scene.model.say("plan_revision", revision(&[("task_4", "Stop there")], vec![file("task_4", "last")]));
     let bot = scene.start().await;
-    bot.assigned(MARIA).await;
-    bot.told(MARIA, "/approve 1-2").await;
+    // Goal, steps and actions are told at once; the worker takes its time.
+    for _ in 0..3 {
+        scene.model.misbehave(Misbehaviour::Slow(Duration::ZERO));
+    }
+    scene.model.misbehave(Misbehaviour::Slow(Duration::from_secs(2)));
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+    let started = std::time::Instant::now();
+    while !scene.model.requests().iter().any(|asked| asked.schema_name == "worker_turn") {
+        assert!(started.elapsed() < Duration::from_secs(20), "no worker was asked: {:?}", scene.facts());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    bot.told(MARIA, "One note is enough, thank you.").await;
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    let asked = scene.model.requests().into_iter().find(|asked| asked.schema_name == "reflection").unwrap();
+    assert!(asked.user.contains("One note is enough"), "{}", asked.user);
+    assert_eq!(outcomes(&scene).len(), 2, "{:?}", outcomes(&scene));
+    let branch = scene.repo.work_branch();
+    assert_eq!(scene.repo.read(&branch, "notes/2.md"), None, "it was done all the same");
     bot.ends().await;
 }
 

@@ -84,6 +84,8 @@ async fn questions_are_answered_by_a_tick_and_a_number_on_both_forges() {
         assert_eq!(goals.len(), 2, "{kind}: the goal is thought about again");
         assert!(goals[1].user.contains("the one that reads JWT"), "{kind}: {}", goals[1].user);
         assert!(scene.card().contains("waiting for approval"), "{kind}: {}", scene.card());
+        let discussions = scene.requests(&http::Method::POST, "/discussions").len();
+        assert_eq!(discussions, usize::from(kind == ForgeKind::Gitlab), "{kind}");
         let (same, after) = asked(&scene);
         assert!(same == id && after.contains("api"), "{kind}: {after}");
         bot.ends().await;
