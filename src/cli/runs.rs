@@ -117,6 +117,15 @@ fn show((thread, record): &Known) {
     let voice = Voice { forge: thread.project.forge, bot_login: "planwright".to_owned() };
     let card = render::card(run, &voice).unwrap_or_else(|| "No plan yet.".to_owned());
     say(&terminal::markdown(&card));
+    let replans = run.replans.statistics();
+    if replans.decided > 0 {
+        let [retries, partial, actions, steps, goals] = replans.by_level;
+        say(&format!(
+            "\nReplanning: {} decisions, {} carried out ({retries} retries, {partial} partial, {actions} of the actions, \
+             {steps} of the steps, {goals} of the goal), {} overridden, {} declined, {} failed",
+            replans.decided, replans.executed, replans.overridden, replans.declined, replans.failed
+        ));
+    }
 }
 
 fn describe((thread, record): &Known) -> Option<Value> {
@@ -141,6 +150,8 @@ fn describe((thread, record): &Known) -> Option<Value> {
             "change": delivery.change,
             "url": delivery.url,
         })),
+        "replanning": run.replans.statistics(),
+        "assumptions": run.talk.assumptions,
         "model_calls": run.spent.model_calls,
         "input_tokens": run.spent.input_tokens,
         "output_tokens": run.spent.output_tokens,

@@ -7,7 +7,7 @@ use super::hands::remote;
 use super::preflight::may_use;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, Comment, Permission, ThreadRef};
+use crate::domain::{Account, AccountId, Comment, Permission, Right, ThreadRef, Verdict};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Question, Run};
 use crate::prompts::{Context, Remark};
@@ -16,6 +16,8 @@ const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
 
 /// The newest comments are read, and of each author the permission is looked up; more would cost more than they tell.
 const COMMENTS: usize = 100;
+/// How many of the comments before those are summed up; what is older still is left out.
+const OLDER: usize = 400;
 /// How many files of the repository the planner is told of.
 const TREE: usize = 2_000;
 
@@ -105,6 +107,25 @@ async fn remarks(
         }
     }
     Ok(remarks)
+}
+
+/// What was said before the newest comments by people whose words the run reads, oldest first. Long conversations are
+/// read in short.
+pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<String>, ForgeError> {
+    let (bot, all) = (forge.me().await?, forge.comments(thread).await?);
+    let mut rights = Rights { forge, thread, known: BTreeMap::new() };
+    let mut messages = vec![];
+    for comment in all.into_iter().rev().skip(COMMENTS).take(OLDER) {
+        let requester = comment.author.id == run.requester.id;
+        if comment.author.id != bot.id
+            && Right::STEER.judge(&comment.author, rights.of(&comment.author).await?, requester)
+                == Verdict::Allowed
+        {
+            messages.push(format!("@{}: {}", comment.author.login, comment.body));
+        }
+    }
+    messages.reverse();
+    Ok(messages)
 }
 
 /// What a worker reads: words of who asked for the run and of who wrote the thread, and what came in during the run from

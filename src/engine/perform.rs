@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::ctx::Ctx;
-use super::gather::gather;
+use super::gather::{gather, older};
 use crate::actions::tools_of;
 use crate::domain::{CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
@@ -50,6 +50,8 @@ struct Asked {
     answer: Answer,
     usage: Usage,
     hidden: u64,
+    /// What was said before the newest comments, in short.
+    before: Option<String>,
 }
 
 async fn try_ask(
@@ -63,6 +65,8 @@ async fn try_ask(
     let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
     let context = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
     let hidden = hidden_in(&context);
+    let is_first_look = question == Question::Understand && run.talk.before.is_none();
+    let before = if is_first_look { before(ctx, forge, thread, run, &context).await? } else { None };
     let ask = match question {
         Question::Work => {
             let plan = run.plan().ok_or_else(|| missing("steps"))?;
@@ -79,11 +83,52 @@ async fn try_ask(
         | Question::Decide
         | Question::Revise
         | Question::Evaluate
-        | Question::OtherWay => typed(run, context, question, said(record, run, question, policy))?,
+        | Question::OtherWay => {
+            let mut told = said(record, run, question, policy);
+            let summary = before.as_ref().map(|before| before.summary.clone());
+            told.earlier.extend(summary.or_else(|| run.talk.before.clone()));
+            typed(run, context, question, told)?
+        }
     };
     let model = if question == Question::Work { &ctx.worker } else { &ctx.planner };
     let answered = model.answer(&ask).await.map_err(Unanswered::Model)?;
-    Ok(Asked { answer: answered.answer, usage: answered.usage, hidden })
+    let (summary, usage) = match before {
+        Some(before) => (Some(before.summary), before.usage.and(answered.usage)),
+        None => (None, answered.usage),
+    };
+    Ok(Asked { answer: answered.answer, usage, hidden, before: summary })
+}
+
+/// A long conversation in short, and what that cost.
+struct Before {
+    summary: String,
+    usage: Usage,
+}
+
+/// When the goal is worked out, what is too old to be read is summed up once, and kept in the history.
+async fn before(
+    ctx: &Ctx,
+    forge: &Forge,
+    thread: &ThreadRef,
+    run: &Run,
+    context: &Context,
+) -> Result<Option<Before>, Unanswered> {
+    let messages = older(forge, thread, run).await.map_err(Unanswered::Forge)?;
+    if messages.is_empty() {
+        return Ok(None);
+    }
+    let ask = Ask::ConversationSummary { context: context.clone(), messages };
+    let answered = match ctx.planner.answer(&ask).await {
+        Ok(answered) => answered,
+        // The newest comments say most; the goal can be worked out from them.
+        Err(Failure { error, .. }) => {
+            tracing::warn!("what was said earlier on {thread} is left out: {error}");
+            return Ok(None);
+        }
+    };
+    let Answer::Summary(text) = answered.answer else { return Ok(None) };
+    let summary = format!("Earlier in this conversation: {text}");
+    Ok(Some(Before { summary, usage: answered.usage }))
 }
 
 fn missing(what: &str) -> Unanswered {
@@ -267,9 +312,11 @@ fn newest(run: &Run, plan: &Revision) -> Vec<String> {
 
 impl Asked {
     fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
-        let Self { answer, usage, hidden } = self;
+        let Self { answer, usage, hidden, before } = self;
         match answer {
-            Answer::Goal { goal, replan } => Fact::GoalUnderstood { key, goal, usage, hidden, replan },
+            Answer::Goal { goal, replan } => {
+                Fact::GoalUnderstood { key, goal, usage, hidden, replan, before }
+            }
             Answer::Steps { reasoning, steps, replan } => {
                 Fact::Decomposed { key, reasoning, steps, usage, replan }
             }

@@ -155,12 +155,13 @@ fn came_back(run: &mut Run, at: Millis, fact: &Fact) {
 }
 
 fn planned(run: &mut Run, at: Millis, fact: &Fact) {
-    if let Fact::GoalUnderstood { key, goal, usage, hidden, replan } = fact {
+    if let Fact::GoalUnderstood { key, goal, usage, hidden, replan, before } = fact {
         spend(run, usage);
         if takes(run, at, key) {
             run.goal = Some(goal.clone());
             run.hidden = *hidden;
             run.talk.rethink = false;
+            run.talk.before = before.clone().or_else(|| run.talk.before.take());
             run.consider(ReplanPhase::GoalUnderstanding, replan.clone());
         }
     } else if let Fact::Decomposed { key, steps, usage, replan, .. } = fact {

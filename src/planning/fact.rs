@@ -87,6 +87,9 @@ pub enum Fact {
         /// Characters that people cannot see, taken out of what the model was shown.
         #[serde(default)]
         hidden: u64,
+        /// What was said before the newest comments, in short, where there were too many to read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
         #[serde(default, skip_serializing_if = "Decided::is_nothing")]
         replan: Decided,
     },

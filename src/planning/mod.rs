@@ -28,6 +28,7 @@ mod record;
 mod replans;
 mod revise;
 mod run;
+mod statistics;
 mod talk;
 mod talked;
 mod told;
@@ -51,6 +52,7 @@ pub use revise::{outline, repeats};
 pub use run::{
     Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
 };
+pub use statistics::ReplanStatistics;
 pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
 pub use told::told;
 pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work, Works};

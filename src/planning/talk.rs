@@ -186,6 +186,8 @@ pub struct Talk {
     pub rejections: Vec<String>,
     /// How often there was nothing to review.
     pub lost_summaries: u32,
+    /// What was said on the thread before the newest comments, in short.
+    pub before: Option<String>,
     /// The goal is worked out again in the light of the answers.
     pub rethink: bool,
 }

@@ -14,3 +14,18 @@ pub struct Usage {
     /// Wall-clock time from the question to its answer.
     pub ms: u64,
 }
+
+impl Usage {
+    /// What two calls cost together; costs that are unknown stay unknown.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            input_tokens: self.input_tokens + other.input_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+            cost_micro_usd: self.cost_micro_usd.zip(other.cost_micro_usd).map(|(one, two)| one + two),
+            ms: self.ms + other.ms,
+            model: other.model,
+        }
+    }
+}

@@ -221,7 +221,14 @@ fn facts_of(run: &str, actions: &[Action]) -> Vec<Fact> {
             comment: None,
             budget: Limits::default(),
         },
-        Fact::GoalUnderstood { key: key(0), goal, usage: usage(), hidden: 0, replan: Decided::Nothing },
+        Fact::GoalUnderstood {
+            key: key(0),
+            goal,
+            usage: usage(),
+            hidden: 0,
+            before: None,
+            replan: Decided::Nothing,
+        },
         Fact::Decomposed {
             key: key(1),
             reasoning: String::new(),

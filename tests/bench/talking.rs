@@ -151,7 +151,8 @@ async fn ask(store: &Store, lease: planwright::store::ThreadLease) {
         .into_iter()
         .map(|fact| NewFact { run: Some(run.clone()), json: serde_json::to_value(fact).unwrap() });
     let timers = Some(vec![(format!("{run}/answers/1"), later)]);
-    let turn = Turn { at: now(), facts: facts.collect(), consumed: vec![], timers, pending: Pending::Allowed };
+    let turn =
+        Turn { at: now(), facts: facts.collect(), consumed: vec![], timers, pending: Pending::Allowed };
     assert!(matches!(store.append(&lease, turn).await.unwrap(), Appended::Done(_)));
     store.release(lease, Some(later)).await.unwrap();
 }
@@ -187,6 +188,7 @@ fn asked(run: &str) -> Vec<Fact> {
             goal,
             usage,
             hidden: 0,
+            before: None,
             replan: Decided::Nothing,
         },
         Fact::Talk(TalkFact::QuestionsAsked {

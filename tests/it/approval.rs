@@ -266,16 +266,17 @@ fn put_up(dice: &mut Dice, policy: Policy) -> Play {
         design_choices_open: false,
     };
     let key = play.run().key();
-    play.tell(Fact::GoalUnderstood { key, goal, usage: usage.clone(), hidden: 0, replan: Decided::Nothing });
-    let key = play.run().key();
-    let steps = vec![step(1), step(2), step(3)];
-    play.tell(Fact::Decomposed {
+    play.tell(Fact::GoalUnderstood {
         key,
-        reasoning: String::new(),
-        steps,
+        goal,
         usage: usage.clone(),
+        hidden: 0,
+        before: None,
         replan: Decided::Nothing,
     });
+    let (key, steps) = (play.run().key(), vec![step(1), step(2), step(3)]);
+    let (reasoning, replan) = (String::new(), Decided::Nothing);
+    play.tell(Fact::Decomposed { key, reasoning, steps, usage: usage.clone(), replan });
     let count = 2 + dice.below(4);
     let (actions, findings) = (1..=count).map(|n| any_action(dice, n)).unzip();
     let key = play.run().key();

@@ -87,7 +87,9 @@ fn usage() -> Usage {
 fn answer(key: Key, question: Question) -> Fact {
     let (usage, replan) = (usage(), Decided::Nothing);
     match question {
-        Question::Understand => Fact::GoalUnderstood { key, goal: goal(), usage, hidden: 0, replan },
+        Question::Understand => {
+            Fact::GoalUnderstood { key, goal: goal(), usage, hidden: 0, before: None, replan }
+        }
         Question::Decompose => {
             Fact::Decomposed { key, reasoning: String::new(), steps: vec![step()], usage, replan }
         }

@@ -233,7 +233,7 @@ impl<'a> Play<'a> {
                     context: String::new(),
                     design_choices_open: whim.open,
                 };
-                Fact::GoalUnderstood { key, goal, usage, hidden: 0, replan }
+                Fact::GoalUnderstood { key, goal, usage, hidden: 0, before: None, replan }
             }
             Question::Decompose => {
                 let steps = vec![step(1), step(2)];

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use sqlx::{Connection as _, SqliteConnection};
 
 use super::acting::{action, sequence};
-use super::talk::{clear, decision, unclear};
 use super::bot::{Front, MARIA, Process, Scene};
+use super::talk::{clear, decision, unclear};
 use crate::fake_forge::{Ambush, Delivery, Moment, Stage};
 use crate::scripted_model::Asked;
 
@@ -315,7 +315,11 @@ fn look(scene: &Scene, tale: Tale, point: Point) -> Ending {
         assert_eq!(*times, 1 + again, "{point:?}: {action} began {times} times: {:?}", scene.facts());
     }
     let once = ["action_ended", "triggered", "delivered", "completed", "questions_asked", "plan_revised"];
-    for (kind, most) in once.map(|kind| (kind, 1)).into_iter().chain([("approved", tale.previews()), ("approval_requested", tale.previews())]) {
+    for (kind, most) in once
+        .map(|kind| (kind, 1))
+        .into_iter()
+        .chain([("approved", tale.previews()), ("approval_requested", tale.previews())])
+    {
         for (what, times) in counted(scene, kind) {
             assert_eq!(times, most, "{point:?}: {kind} {what} {times} times");
         }

@@ -360,3 +360,27 @@ async fn a_pause_stops_the_clock_of_a_question() {
     assert!(scene.card().contains("waiting for"), "{}", scene.card());
     bot.stops().await;
 }
+
+#[tokio::test]
+async fn a_long_conversation_is_read_in_short_and_kept_in_the_history() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    for n in 0..130 {
+        scene.said(if n % 10 == 0 { TOM } else { MARIA }, &format!("remark {n}"));
+    }
+    scene.model.say("conversation_summary", json!({"summary": "They agreed on the web login."}));
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let asked = scene.model.requests();
+    let summed_up = asked.iter().find(|a| a.schema_name == "conversation_summary").unwrap();
+    assert!(
+        summed_up.user.contains("remark 1\n") || summed_up.user.contains("remark 1"),
+        "{}",
+        summed_up.user
+    );
+    assert!(!summed_up.user.contains("@tom: remark"), "who may not steer is not read: {}", summed_up.user);
+    let goal = asked.iter().find(|a| a.schema_name == "goal_understanding").unwrap();
+    assert!(goal.user.contains("They agreed on the web login."), "{}", goal.user);
+    let kept = scene.entries("goal_understood")[0]["before"].as_str().unwrap().to_owned();
+    assert!(kept.contains("They agreed on the web login."), "{kept}");
+    bot.ends().await;
+}
