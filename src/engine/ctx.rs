@@ -17,7 +17,7 @@ use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
 use crate::planning::{Interactive, Key, OnLimit, Policy, ReplanPolicy};
-use crate::store::{Caught, History, Row, Store};
+use crate::store::{Caught, History, Row, Store, Transcripts};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
 pub type Pokes = broadcast::Sender<ThreadRef>;
@@ -27,6 +27,7 @@ pub type Forges = BTreeMap<ForgeKind, Forge>;
 pub struct Ctx {
     pub store: Store,
     pub history: History,
+    pub transcripts: Transcripts,
     pub forges: Forges,
     pub planner: Model,
     pub worker: Model,
@@ -70,6 +71,7 @@ impl Ctx {
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
         Self {
             history: History::new(&config.data_dir),
+            transcripts: Transcripts::new(&config.data_dir),
             store,
             forges,
             planner,

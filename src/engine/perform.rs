@@ -9,7 +9,7 @@ use super::gather::{gather, older};
 use crate::actions::tools_of;
 use crate::domain::{CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
-use crate::llm::{Failure, LlmError};
+use crate::llm::{Answered, Failure, LlmError};
 use crate::plan::{
     Action, ActionId, ActionKind, Alternative, Decided, OtherWay, QuestionId, ReplanPhase, Step, StepId,
 };
@@ -17,7 +17,7 @@ use crate::planning::{
     AskProblem, Ended, Fact, Key, Outcome, Policy, Question, Record, ReplanFact, Reply, Revision, Run,
     TalkFact, outline, told,
 };
-use crate::prompts::{Answer, Ask, Context, Decide, Moment, Task, Told, Usage, hidden_in};
+use crate::prompts::{Answer, Ask, Context, Decide, Moment, Task, Told, Usage, hidden_in, prompt};
 
 /// How many of the actions before are told of; more would make every prompt longer than the one before it.
 const NEWEST: usize = 5;
@@ -91,12 +91,28 @@ async fn try_ask(
         }
     };
     let model = if question == Question::Work { &ctx.worker } else { &ctx.planner };
-    let answered = model.answer(&ask).await.map_err(Unanswered::Model)?;
+    let answered = model.answer(&ask).await;
+    transcribe(ctx, run, &ask, &answered).await;
+    let answered = answered.map_err(Unanswered::Model)?;
     let (summary, usage) = match before {
         Some(before) => (Some(before.summary), before.usage.and(answered.usage)),
         None => (None, answered.usage),
     };
     Ok(Asked { answer: answered.answer, usage, hidden, before: summary })
+}
+
+/// Keeps question and answer for whoever looks for a fault; the run does not depend on it.
+async fn transcribe(ctx: &Ctx, run: &Run, ask: &Ask, answered: &Result<Answered, Failure>) {
+    let asked = prompt(ask);
+    let said = match answered {
+        Ok(answered) => serde_json::to_string(&answered.answer).unwrap_or_default(),
+        Err(failure) => format!("no answer: {}", failure.error),
+    };
+    let entry = format!("--- {}\n{}\n{}\n--- answer\n{said}", ctx.now(), asked.system, asked.user);
+    let entry = ctx.redactor.clean(&entry);
+    if let Err(error) = ctx.transcripts.add(&run.id.0, ask.schema_name(), &entry).await {
+        tracing::warn!("cannot keep what the model was asked for {}: {error}", run.id);
+    }
 }
 
 /// A long conversation in short, and what that cost.

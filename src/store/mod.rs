@@ -10,6 +10,7 @@
 //!   several threads share one sync.
 //! - `comments`: which comment on the forge belongs to which effect.
 //! - `line`, `history`, `history_read`: the journal as hash-chained lines in files.
+//! - `transcripts`: what the model was asked and answered, for whoever looks for a fault.
 //!
 //! SQLite lets one connection write at a time, so there is exactly one, behind a fair lock. After any error it is thrown
 //! away and opened anew by the next write: that is how the store recovers by itself from a full disk or a lock, and how
@@ -29,6 +30,7 @@ mod leases;
 mod line;
 mod location;
 mod open;
+mod transcripts;
 mod turns;
 
 pub use batch::InboxStats;
@@ -40,6 +42,7 @@ pub use inbox::{Delivery, NewDelivery, Put};
 pub use journal::{Appended, NewFact, Pending, Row, Turn};
 pub use leases::{Held, ThreadLease};
 pub use open::Store;
+pub use transcripts::Transcripts;
 
 use crate::domain::ThreadRef;
 

@@ -380,6 +380,10 @@ async fn a_long_conversation_is_read_in_short_and_kept_in_the_history() {
     assert!(!summed_up.user.contains("@tom: remark"), "who may not steer is not read: {}", summed_up.user);
     let goal = asked.iter().find(|a| a.schema_name == "goal_understanding").unwrap();
     assert!(goal.user.contains("They agreed on the web login."), "{}", goal.user);
+    let run = scene.entries("triggered")[0]["run"].as_str().unwrap().to_owned();
+    let log = scene.dir.path().join("logs").join(run).join("goal_understanding.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("They agreed on the web login.") && log.contains("--- answer"), "{log}");
     let kept = scene.entries("goal_understood")[0]["before"].as_str().unwrap().to_owned();
     assert!(kept.contains("They agreed on the web login."), "{kept}");
     bot.ends().await;
