@@ -384,16 +384,26 @@ pub fn judge(run: &Run, fresh: &Fresh, policy: &ReplanPolicy) -> Verdict {
         return Verdict::Replan { level, sure: true };
     }
     let confidence = decision.confidence;
-    if confidence < policy.min_confidence {
-        return match policy.ask_from {
-            Some(from) if confidence >= from => Verdict::Confirm { level },
-            Some(_) | None => stay("the model is not sure enough"),
+    let limit = limit_of(run, fresh, level, policy);
+    if confidence >= policy.min_confidence {
+        return match limit {
+            Some(limit) => Verdict::Limit { level: Some(level), limit },
+            None => Verdict::Replan { level, sure: confidence >= SURE },
         };
     }
-    match limit_of(run, fresh, level, policy) {
-        Some(limit) => Verdict::Limit { level: Some(level), limit },
-        None => Verdict::Replan { level, sure: confidence >= SURE },
+    let may_ask = policy.ask_from.is_some_and(|from| confidence >= from);
+    match limit {
+        _ if !may_ask => stay("the model is not sure enough"),
+        // People are not asked for what could not be done, nor again and again.
+        Some(limit) => stay(limit.words()),
+        None if asked_people(run) >= policy.total as usize => stay(Limit::Total.words()),
+        None => Verdict::Confirm { level },
     }
+}
+
+/// How often a person was asked whether to replan.
+fn asked_people(run: &Run) -> usize {
+    run.replans.all.iter().filter(|replan| matches!(replan.verdict, Verdict::Confirm { .. })).count()
 }
 
 fn wants_answers(decision: &ReplanDecision, phase: ReplanPhase) -> bool {
@@ -414,7 +424,9 @@ fn clarify(run: &Run, decision: &ReplanDecision, policy: &ReplanPolicy) -> Verdi
 
 /// The first limit that one more replan of this level would break.
 fn limit_of(run: &Run, fresh: &Fresh, level: Level, policy: &ReplanPolicy) -> Option<Limit> {
-    let executed = || run.replans.all.iter().filter(|replan| replan.executed() && replan.by.is_none());
+    // A person may always ask for more; what a person only agreed to was still the model's wish.
+    let own = |replan: &&Replan| replan.by.is_none() || matches!(replan.verdict, Verdict::Confirm { .. });
+    let executed = || run.replans.all.iter().filter(own).filter(|replan| replan.executed());
     let at_level = |level: Level| executed().filter(|replan| replan.level() == Some(level)).count();
     let reached = |count: usize, most: u32| count >= most as usize;
     if reached(executed().count(), policy.total) {

@@ -101,8 +101,12 @@ async fn waiting() {
     let (empty, _) = started(&nothing).await;
     let scene = Scene::on(ForgeKind::Github).await.settings("planning: { enabled: true }\n");
     fill(&scene).await;
+    // The first start after the journal was filled by hand writes the histories; a server has them already.
+    started(&scene).await;
     let (full, ready) = started(&scene).await;
-    row(&format!("seconds to start with {WAITING} waiting runs"), ready.as_secs_f64(), "≤ 2");
+    let at_work = at_work(&scene).await;
+    row(&format!("seconds to a start with {WAITING} waiting runs"), ready.as_secs_f64(), "≤ 2");
+    row("seconds until it works on something new", at_work.as_secs_f64(), "≤ 2");
     row("MB of memory without any", empty, "");
     row(&format!("MB more with {WAITING} waiting runs"), full - empty, "≤ 100");
 }
@@ -119,6 +123,20 @@ async fn started(scene: &Scene) -> (f64, Duration) {
     }
     process.kill();
     (most, ready)
+}
+
+/// From the start of the server to the first fact about a thread that is assigned meanwhile.
+async fn at_work(scene: &Scene) -> Duration {
+    let began = Instant::now();
+    let process = scene.spawn_logging("error").await;
+    assert_eq!(process.post(&scene.webhook(&scene.assigned(MARIA))).await, 202);
+    while scene.facts().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing happens");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let taken = began.elapsed();
+    process.kill();
+    taken
 }
 
 fn memory(process: &Process<'_>) -> f64 {

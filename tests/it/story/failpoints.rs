@@ -369,8 +369,17 @@ fn unpriced(line: &str) -> &str {
     line.split_once(" · ").map_or(line, |(before, _)| before)
 }
 
-/// Commits and runs have other names each time.
+/// Commits and runs have other names each time, and every time has its own.
 fn without_ids(text: &str) -> String {
+    let timeless = |part: &str| match part.char_indices().rev().nth(4) {
+        Some((at, _)) if part.ends_with(|c: char| c.is_ascii_digit()) => format!("{}TIME", &part[..at]),
+        _ => part.to_owned(),
+    };
+    let mut parts: Vec<String> = text.split(" UTC").map(timeless).collect();
+    if let Some(last) = parts.last_mut() {
+        *last = text.rsplit(" UTC").next().unwrap_or_default().to_owned();
+    }
+    let text = &parts.join(" UTC");
     let is_id = |word: &str| {
         // Of a thousand short names of commits, one has no digit.
         word.len() >= 7
