@@ -10,6 +10,7 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
         TalkFact::QuestionsFound { questions, .. } => {
             format!("the model wants to ask {}", plural(questions.len(), "question"))
         }
+        TalkFact::TicksSeen { .. } => return None,
         TalkFact::QuestionsAsked { questions, .. } if questions.is_empty() => return None,
         TalkFact::QuestionsAsked { round, questions, .. } => {
             format!("round {round} of questions: {}", asked(questions))

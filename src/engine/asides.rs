@@ -3,7 +3,7 @@
 
 use crate::config::Notices;
 use crate::domain::CommentId;
-use crate::planning::{Fact, Replan, ReplanState, Run, TalkFact};
+use crate::planning::{Fact, Replan, Run, TalkFact, Verdict};
 use crate::render::{self, Voice};
 
 /// How a comment comes onto the thread.
@@ -60,19 +60,17 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
         all.push(Aside { key, text, what: What::Questions(round.number), known: round.comment });
     }
     if let Some(design) = &run.talk.design {
-        let turn = run.talk.rejections.len();
+        let (designs, summaries) = (run.talk.designs, run.talk.summaries);
         if !design.decisions.is_empty() {
-            let (key, text) = (format!("decisions/{id}/{turn}"), render::decisions(run, design, voice));
+            let (key, text) = (format!("decisions/{id}/{designs}"), render::decisions(run, design, voice));
             all.push(Aside { key, text, what: What::Decisions, known: design.comment });
         }
         if design.summary.is_some() {
-            let (key, text) = (format!("review/{id}/{turn}"), render::review(run, design, voice));
+            let (key, text) = (format!("review/{id}/{summaries}"), render::review(run, design, voice));
             all.push(Aside { key, text, what: What::Review, known: design.review });
         }
     }
-    for replan in
-        run.replans.all.iter().filter(|replan| notices == Notices::Normal || needs_person(run, replan))
-    {
+    for replan in run.replans.all.iter().filter(|replan| notices == Notices::Normal || needs_person(replan)) {
         if let Some(text) = render::replan_notice(run, replan, voice) {
             let key = format!("replan/{id}/{}", replan.id);
             all.push(Aside { key, text, what: What::Notice, known: None });
@@ -83,8 +81,7 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
     all
 }
 
-/// What waits for somebody is said aloud however quiet the bot shall be.
-fn needs_person(run: &Run, replan: &Replan) -> bool {
-    let at_limit = run.replans.limit.as_ref().is_some_and(|hit| hit.replan == replan.id && hit.told);
-    replan.state == ReplanState::Confirming || at_limit
+/// What waits for somebody, or did, is said aloud however quiet the bot shall be.
+fn needs_person(replan: &Replan) -> bool {
+    matches!(replan.verdict, Verdict::Confirm { .. } | Verdict::Limit { .. })
 }

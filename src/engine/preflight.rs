@@ -1,5 +1,6 @@
 //! Purpose: look at the repository for a plan: where the work would be done, and what stands at each action's target.
-//! Nothing is written, there is not even a checkout: everything is read from the mirror.
+//! Nothing is written. For the first plan there is not even a checkout: everything is read from the mirror. A plan that
+//! takes the place of another is looked at where its work stands.
 
 use std::collections::HashMap;
 

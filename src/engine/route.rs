@@ -161,7 +161,7 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
         rules => rules?,
     };
     let preview = preview_seen(ctx, desk, event).await?;
-    let ticks = ticks_seen(forge, desk, event).await?;
+    let ticks = ticks_seen(ctx, forge, desk, event).await?;
     let thread = thread.as_ref();
     let seen = Observation { bot: &bot, rules: &rules, permission, thread, preview, ticks, now: ctx.now() };
     Ok(interpret(&desk.record, event, &seen))
@@ -194,11 +194,24 @@ async fn preview_seen(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Option<Pr
 }
 
 /// The boxes in questions or decisions of ours that somebody edited, as they stand now.
-async fn ticks_seen(forge: &Forge, desk: &Desk, event: &Event) -> Result<Option<TicksSeen>, ForgeError> {
+async fn ticks_seen(
+    ctx: &Ctx,
+    forge: &Forge,
+    desk: &Desk,
+    event: &Event,
+) -> Result<Option<TicksSeen>, ForgeError> {
     let EventKind::CommentEdited { comment } = &event.kind else { return Ok(None) };
     let Some(asked) = desk.record.asks_in(comment.id) else { return Ok(None) };
     let now = forge.comments(&event.thread).await?.into_iter().find(|known| known.id == comment.id);
-    Ok(now.map(|now| match asked {
+    let Some(now) = now else { return Ok(None) };
+    let posted = ctx.store.comment_hash(&event.thread, comment.id).await;
+    let posted = posted.map_err(|error| ForgeError::Broken(error.to_string()))?;
+    let empty = now.body.replace("\r\n", "\n").replace("- [x] ", "- [ ] ").replace("- [X] ", "- [ ] ");
+    // Boxes stand for what was written beside them; whoever changed the words has ticked something else.
+    if posted.is_none_or(|hash| hash != super::publish::hash(&empty)) {
+        return Ok(None);
+    }
+    Ok(Some(match asked {
         Asked::Questions => TicksSeen::Questions(read_ticks(&now.body)),
         Asked::Decisions => TicksSeen::Decisions(read_choices(&now.body)),
     }))

@@ -180,6 +180,10 @@ impl ReplanDecision {
         };
         [
             one("why", &self.reasoning),
+            d.error_classification
+                .map_or(vec![], |class| vec![format!("the error is {class:?}").to_lowercase()]),
+            d.evaluation_result.map_or(vec![], |result| vec![format!("so far: {result:?}").to_lowercase()]),
+            d.achievement_rate.map_or(vec![], |rate| vec![format!("achieved so far: {rate} %")]),
             named("issue", &self.issues_found),
             named("issue", &d.issues_identified),
             named("recommended", &self.recommended_actions),

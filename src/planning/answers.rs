@@ -17,6 +17,8 @@ pub enum TicksSeen {
     Decisions(Vec<(String, Vec<String>)>),
 }
 
+/// How many comments wait to be read at a time; more are remarks like any other.
+const UNREAD: usize = 20;
 /// How often a design may be turned down before the run ends.
 const REJECTIONS: usize = 3;
 
@@ -28,12 +30,12 @@ impl Reading<'_> {
         }
         let round = run.talk.rounds.last()?;
         round.comment.filter(|asked| comment.id > *asked)?;
-        let answers = numbered(&comment.body, round);
+        let answers = numbered(without_mention(&comment.body, &self.seen.bot.login), run, round);
         if !answers.is_empty() {
             return Some(self.answered(run, How::Numbered, answers, Some(comment.id)));
         }
         // Words that come late are read as remarks on the work.
-        let open = !round.closed && run.hold().is_some_and(|hold| matches!(hold, Hold::Answers(_)));
+        let open = !round.closed && run.talk.unread.len() < UNREAD;
         open.then(|| {
             let by = self.event.actor.clone();
             vec![Fact::Talk(TalkFact::WordsHeard { by, permission: self.permission(), comment: comment.id })]
@@ -46,12 +48,20 @@ impl Reading<'_> {
     }
 
     fn answered(&self, run: &Run, how: How, answers: Vec<Reply>, comment: Option<CommentId>) -> Vec<Fact> {
-        let by = self.event.actor.clone();
-        let permission = self.permission();
-        let mut facts: Vec<Fact> = answers.iter().filter_map(|reply| self.differs(run, reply)).collect();
-        let withdrawn = vec![];
-        facts.insert(0, Fact::Talk(TalkFact::Answered { by, permission, how, answers, withdrawn, comment }));
-        facts
+        self.answered_and_withdrawn(run, how, (answers, vec![]), comment)
+    }
+
+    fn answered_and_withdrawn(
+        &self,
+        run: &Run,
+        how: How,
+        (answers, withdrawn): (Vec<Reply>, Vec<QuestionId>),
+        comment: Option<CommentId>,
+    ) -> Vec<Fact> {
+        let (by, permission) = (self.event.actor.clone(), self.permission());
+        let differences: Vec<Fact> = answers.iter().filter_map(|reply| self.differs(run, reply)).collect();
+        let answered = TalkFact::Answered { by, permission, how, answers, withdrawn, comment };
+        std::iter::once(Fact::Talk(answered)).chain(differences).collect()
     }
 
     /// Two people who say different things are told whose word counts.
@@ -78,43 +88,46 @@ impl Reading<'_> {
         }
     }
 
+    /// Only what differs from what was seen before: an old tick does not speak again.
     fn questions_ticked(&self, run: &Run, ticks: &[Vec<usize>]) -> Vec<Fact> {
-        let Some(round) = run.talk.rounds.last() else { return vec![] };
+        let Some(round) = run.talk.open_round().filter(|round| round.seen != ticks) else { return vec![] };
         let (mut answers, mut withdrawn) = (vec![], vec![]);
-        for (question, ticked) in round.questions.iter().zip(ticks) {
+        for (at, (question, ticked)) in round.questions.iter().zip(ticks).enumerate() {
+            if round.seen.get(at).map_or(&[][..], Vec::as_slice) == ticked.as_slice() {
+                continue;
+            }
             let options: Vec<&str> =
                 ticked.iter().filter_map(|at| question.options.get(*at)).map(String::as_str).collect();
             let known = run.talk.answers.get(&question.id);
-            let said = (!options.is_empty()).then(|| options.join("; "));
-            match (said, known) {
-                (Some(said), known) if known.is_none_or(|known| known.answer.as_ref() != Some(&said)) => {
-                    answers.push(Reply { question: question.id.clone(), answer: Some(said) });
-                }
-                (None, Some(known)) if known.how == How::Ticked => withdrawn.push(question.id.clone()),
-                (Some(_) | None, _) => {}
+            let may = known.is_none_or(|known| self.permission() >= known.permission);
+            if !options.is_empty() {
+                answers.push(Reply { question: question.id.clone(), answer: Some(options.join("; ")) });
+            } else if may && known.is_some_and(|known| known.how == How::Ticked) {
+                withdrawn.push(question.id.clone());
             }
         }
-        if answers.is_empty() && withdrawn.is_empty() {
-            return vec![];
-        }
-        let mut facts = self.answered(run, How::Ticked, answers, None);
-        if let Some(Fact::Talk(TalkFact::Answered { withdrawn: back, .. })) = facts.first_mut() {
-            *back = withdrawn;
+        let seen = TalkFact::TicksSeen { questions: ticks.to_vec(), decisions: vec![] };
+        let mut facts = vec![Fact::Talk(seen)];
+        if !answers.is_empty() || !withdrawn.is_empty() {
+            facts.extend(self.answered_and_withdrawn(run, How::Ticked, (answers, withdrawn), None));
         }
         facts
     }
 
     fn decisions_ticked(&self, run: &Run, ticks: &[(String, Vec<String>)]) -> Vec<Fact> {
-        let Some(design) = &run.talk.design else { return vec![] };
-        let mut facts = vec![];
+        let design = run.talk.design.as_ref().filter(|design| design.approved.is_none());
+        let Some(design) = design.filter(|design| design.seen != ticks) else { return vec![] };
+        let seen = TalkFact::TicksSeen { questions: vec![], decisions: ticks.to_vec() };
+        let mut facts = vec![Fact::Talk(seen)];
         for decision in &design.decisions {
             let Some((_, options)) = ticks.iter().find(|(id, _)| *id == decision.id) else { continue };
-            let chosen = design.choices.get(&decision.id).map(|choice| choice.option.as_str());
+            let before = design.seen.iter().find(|(id, _)| *id == decision.id).map(|(_, options)| options);
             match options.as_slice() {
+                _ if before == Some(options) => {}
                 [] => {}
-                [one] if Some(one.as_str()) == chosen => {}
                 [one] => {
-                    facts.extend(self.choice(decision.option(one).map(|o| (&*decision.id, &*o.id)), "", None))
+                    let chosen = decision.option(one).map(|option| (&*decision.id, &*option.id));
+                    facts.extend(self.choice(chosen, "", None));
                 }
                 [_, _, ..] => facts.push(Fact::Noticed {
                     by: self.event.actor.clone(),
@@ -229,12 +242,38 @@ fn question_of<'a>(words: &str, round: &'a Round) -> Option<&'a Question> {
     by_id.or_else(|| round.questions.get(number?))
 }
 
-/// `1. text` or `q-1: text` in lines of their own; lines that follow belong to the answer.
-fn numbered(body: &str, round: &Round) -> Vec<Reply> {
-    let mut answers: Vec<(QuestionId, String)> = vec![];
+fn without_mention<'a>(body: &'a str, bot_login: &str) -> &'a str {
+    let handle = bot_login.strip_suffix("[bot]").unwrap_or(bot_login);
+    let rest = body.trim_start().strip_prefix('@').and_then(|rest| {
+        let (name, rest) = rest.split_at_checked(handle.len())?;
+        name.eq_ignore_ascii_case(handle).then_some(rest)
+    });
+    rest.map_or(body, |rest| rest.trim_start_matches([',', ':', ' ']))
+}
+
+/// The question that a number or a name means. Once a round is over, a bare number means only what was assumed: a list
+/// of remarks is no list of answers.
+fn meant<'a>(words: &str, run: &'a Run, round: &'a Round) -> Option<&'a Question> {
+    let named = words.to_ascii_lowercase();
+    if let Some(question) = run.talk.questions().find(|question| question.id.0 == named) {
+        return Some(question);
+    }
+    let assumed =
+        |question: &&Question| run.talk.assumptions.iter().any(|known| known.question == question.id);
+    question_of(words, round).filter(|question| !round.closed || assumed(question))
+}
+
+/// `1. text` or `q-1: text` in lines of their own; lines that follow belong to the answer. One number that means nothing
+/// makes the whole a list of something else.
+fn numbered(body: &str, run: &Run, round: &Round) -> Vec<Reply> {
+    let mut answers: Vec<(&Question, String)> = vec![];
     for line in body.lines().filter(|line| !line.trim_start().starts_with('>')) {
-        match split_number(line).and_then(|(number, rest)| Some((question_of(number, round)?, rest))) {
-            Some((question, rest)) => answers.push((question.id.clone(), rest.trim().to_owned())),
+        match split_number(line) {
+            Some((number, rest)) => match meant(number, run, round) {
+                Some(question) => answers.push((question, rest.trim().to_owned())),
+                None if round.closed => return vec![],
+                None => {}
+            },
             None => {
                 if let Some((_, text)) = answers.last_mut() {
                     text.push(' ');
@@ -243,10 +282,10 @@ fn numbered(body: &str, round: &Round) -> Vec<Reply> {
             }
         }
     }
-    let reply = |(question, text): (QuestionId, String)| {
+    let reply = |(question, text): (&Question, String)| {
         let text = text.trim();
-        let asked = round.questions.iter().find(|known| known.id == question)?;
-        (!text.is_empty()).then(|| Reply { answer: Some(option_of(text, asked)), question })
+        let (question_id, answer) = (question.id.clone(), Some(option_of(text, question)));
+        (!text.is_empty()).then_some(Reply { question: question_id, answer })
     };
     answers.into_iter().filter_map(reply).collect()
 }

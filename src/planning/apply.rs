@@ -7,7 +7,7 @@ use super::fact::Fact;
 use super::notice::AskProblem;
 use super::proposal::{Approval, Proposal, Request};
 use super::replans::ReplanState;
-use super::run::{Delivery, End, EndState, Pause, Phase, Retry, Revision, Run, Sequence};
+use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
 use super::work::{Ended, Outcome};
 use crate::domain::{Account, Millis};
 use crate::plan::{ActionId, Decided, Reflection, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
@@ -28,13 +28,13 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         }
         Fact::CommentArrived { used: true, comment, .. } => {
             run.sources.push(*comment);
-            run.reflections.feedback |= run.phase() == Phase::Execute;
+            run.reflections.feedback |= !run.work.is_empty();
         }
         Fact::AskBegun { .. } => {
             run.spent.model_calls += 1;
             run.busy_since = Some(at);
         }
-        Fact::TimerFired { key } => time_is_up(run, key),
+        Fact::TimerFired { key } => time_is_up(run, at, key),
         Fact::StepSkipped { by, step, .. } => {
             skipped(run, step, by);
             run.look_for_undecided();
@@ -66,8 +66,8 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         | Fact::Used { .. } => to_work(run, at, fact),
         Fact::Talk(fact) => run.talks(at, fact),
         Fact::Replan(fact) => run.replans(at, fact),
-        Fact::DescriptionEdited { .. }
-        | Fact::Aborted { .. }
+        Fact::DescriptionEdited { .. } => run.reflections.feedback |= !run.work.is_empty(),
+        Fact::Aborted { .. }
         | Fact::Triggered { .. }
         | Fact::Refused { .. }
         | Fact::Noticed { .. }
@@ -95,7 +95,7 @@ fn move_deadlines(run: &mut Run, by: i64) {
     }
 }
 
-fn time_is_up(run: &mut Run, key: &Key) {
+fn time_is_up(run: &mut Run, at: Millis, key: &Key) {
     run.retry.take_if(|retry| retry.key == *key);
     let id = run.id.clone();
     if let Some(round) = run.talk.rounds.iter_mut().find(|round| round.key(&id) == *key) {
@@ -107,8 +107,8 @@ fn time_is_up(run: &mut Run, key: &Key) {
         .all
         .iter_mut()
         .find(|replan| replan.key(&id) == *key && replan.state == ReplanState::Confirming);
-    if let Some(replan) = waiting {
-        replan.state = ReplanState::Declined { by: None };
+    if let Some(id) = waiting.map(|replan| replan.id) {
+        run.declined(at, id, None);
     }
 }
 
@@ -123,6 +123,10 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
     let unclear = run.unclear.clone().filter(of_step);
     if settles_limit {
         run.replans.limit = None;
+    }
+    if let Some(replan) = run.replans.all.last_mut().filter(|replan| replan.state == ReplanState::Confirming)
+    {
+        replan.state = ReplanState::Declined { by: Some(by.clone()) };
     }
     if let Some(action) = unclear {
         run.work.forget(&action);

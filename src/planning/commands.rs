@@ -192,7 +192,9 @@ impl Word<'_> {
             StepState::AtWork => cannot("I am at work on it"),
             StepState::Done(_) => cannot("it is done"),
             // At a limit, leaving it out is a way to go on.
-            StepState::Failed(_) if run.replans.limit.is_some() => self.skipped(step.id.clone()),
+            StepState::Failed(_) if matches!(run.hold(), Some(Hold::Limit(_) | Hold::Confirm(_))) => {
+                self.skipped(step.id.clone())
+            }
             StepState::Failed(_) => cannot("it has failed"),
             StepState::SkippedBy(_) => cannot("it is skipped already"),
         }

@@ -43,7 +43,11 @@ pub(super) fn converse<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
         return Some(Next::Note(facts));
     }
     let goal = run.goal.as_ref().filter(|_| !talk.rethink)?;
-    if policy.interactive.applies_to(goal) { design(run, policy) } else { clarify(run, policy) }
+    if policy.interactive.applies_to(goal) && !talk.settled {
+        design(run, policy)
+    } else {
+        clarify(run, policy)
+    }
 }
 
 /// What follows when a round is over, or its time is.
@@ -53,6 +57,9 @@ fn after(run: &Run, round: &Round) -> Option<Vec<Fact>> {
         let notice = Notice::StillWaiting { round: number };
         let noticed = Fact::Noticed { by: run.requester.clone(), notice, comment: None };
         return Some(vec![Fact::Talk(TalkFact::Reminded { round: number }), noticed]);
+    }
+    if round.withdrawn {
+        return None;
     }
     let over = round.closed || (round.overdue && round.assumes);
     let assumptions = if over { run.talk.due_assumptions(round) } else { return None };

@@ -273,9 +273,16 @@ impl Reading<'_> {
             return vec![];
         }
         match parse_command(&comment.body, &self.seen.bot.login) {
+            // Who is asked something and begins with our name answers.
+            Spoken::Command(Command::Unknown { .. }) if self.is_asking() => self.prose(comment),
             Spoken::Command(command) => self.command(&command, comment.id),
             Spoken::Prose => self.prose(comment),
         }
+    }
+
+    fn is_asking(&self) -> bool {
+        let round = self.record.live_run().and_then(|run| run.talk.open_round());
+        round.is_some_and(|round| round.comment.is_some())
     }
 
     pub(super) fn prose(&self, comment: &Comment) -> Vec<Fact> {

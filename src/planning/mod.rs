@@ -45,8 +45,8 @@ pub use notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
 pub use record::{Asked, Owed, Record};
 pub use replans::{
-    Fresh, Limit, LimitHit, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult, ReplanState, Replans,
-    Settled, Verdict, judge, level_of,
+    AskedFor, Fresh, Limit, LimitHit, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult, ReplanState,
+    Replans, Settled, Source, Verdict, judge, level_of,
 };
 pub use revise::{outline, repeats};
 pub use run::{

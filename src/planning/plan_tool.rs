@@ -171,7 +171,7 @@ pub(super) fn seek_approval(run: &Run, policy: &Policy) -> Option<Vec<Fact>> {
     if !passing.is_empty() {
         return Some(vec![approve_by_policy(plan, &passing)]);
     }
-    Some(vec![request_approval(plan, &undecided, policy)])
+    Some(vec![request_approval(run, plan, &undecided, policy)])
 }
 
 fn approve_by_policy(plan: &Revision, specs: &[&Spec]) -> Fact {
@@ -198,7 +198,7 @@ fn counts_of(plan: &Revision, specs: &[&Spec]) -> Counts {
 
 /// Puts actions up for approval by people.
 #[must_use]
-pub fn request_approval(plan: &Revision, specs: &[&Spec], policy: &Policy) -> Fact {
+pub fn request_approval(run: &Run, plan: &Revision, specs: &[&Spec], policy: &Policy) -> Fact {
     let wanted: Vec<Wanted> = specs
         .iter()
         .map(|spec| Wanted {
@@ -208,7 +208,9 @@ pub fn request_approval(plan: &Revision, specs: &[&Spec], policy: &Policy) -> Fa
         })
         .collect();
     let risks: Vec<Risk> = specs.iter().map(|spec| spec.risk).collect();
-    let number = plan.requests.last().map_or(1, |request| request.number + 1);
+    // Over all revisions: a late word about an old request must not be taken for one about this.
+    let asked = run.revisions.iter().flat_map(|plan| &plan.requests).map(|request| request.number);
+    let number = asked.max().map_or(1, |last| last + 1);
     Fact::ApprovalRequested {
         actor: Actor::System,
         reason: if plan.changed.is_empty() {

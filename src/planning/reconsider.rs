@@ -5,11 +5,14 @@ use super::effect::{Policy, Question};
 use super::fact::Fact;
 use super::plan_tool;
 use super::replans::{
-    Fresh, LimitHit, OnLimit, ReplanFact, ReplanResult, Settled, Verdict, judge, level_of, trigger_of,
+    AskedFor, Fresh, LimitHit, OnLimit, ReplanFact, ReplanResult, Settled, Source, Verdict, judge, level_of,
+    trigger_of,
 };
 use super::revise::{outline, repeats};
 use super::run::{Origin, Revision, Run};
-use crate::plan::{Decided, Level, ReplanDecision, ReplanPhase, ReplanType};
+use super::talk::{Assumption, Given};
+use crate::domain::Account;
+use crate::plan::{Decided, Level, ReplanDecision, ReplanPhase, ReplanType, Step};
 
 /// What comes first because of the newest result, or nothing.
 pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
@@ -17,12 +20,14 @@ pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> 
     if run.current_action().is_some() {
         return None;
     }
-    if run.replans.limit.is_some() {
-        // Told ones hold the run before it gets here.
-        return Some(Next::Ask(Question::OtherWay));
+    if let Some(wish) = &run.replans.asked {
+        return Some(Next::Note(vec![decision(run, &asked_by(run, wish), Source::Person, policy)]));
     }
     if let Some(fresh) = contradicted(run) {
-        return Some(Next::Note(vec![decision(run, &fresh, policy)]));
+        return Some(Next::Note(vec![decision(run, &fresh, Source::Answer, policy)]));
+    }
+    if run.replans.limit.as_ref().is_some_and(|hit| !hit.told) {
+        return Some(Next::Ask(Question::OtherWay));
     }
     let fresh = run.replans.fresh.as_ref()?;
     if fresh.said.is_nothing() && !fresh.asked {
@@ -31,24 +36,57 @@ pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> 
         let waits = !asks || is_reflection_due(run, policy);
         return (!waits).then_some(Next::Ask(Question::Decide));
     }
-    Some(Next::Note(vec![decision(run, fresh, policy)]))
+    Some(Next::Note(vec![decision(run, fresh, Source::Result, policy)]))
 }
 
-/// An answer that came late says otherwise than was assumed: what rests on the assumption is planned anew.
+/// What a person wants: the rest anew once work has begun, else all of it.
+fn asked_by(run: &Run, wish: &AskedFor) -> Fresh {
+    let worked = run.plan().is_some_and(|plan| plan.actions().any(|a| run.work.contains_key(&a.id)));
+    let level = match (run.plan(), worked) {
+        (None, _) => Level::Goal,
+        (Some(_), true) => Level::Partial,
+        (Some(_), false) => Level::Decomposition,
+    };
+    let decision = ReplanDecision {
+        replan_needed: true,
+        confidence: 1.0,
+        reasoning: wish.why.clone(),
+        replan_type: ReplanType::FullReplan,
+        replan_level: Some(level),
+        ..ReplanDecision::default()
+    };
+    by_person(decision, wish.by.clone())
+}
+
+fn by_person(decision: ReplanDecision, by: Account) -> Fresh {
+    let said = Decided::Decision { decision: Box::new(decision) };
+    Fresh { phase: ReplanPhase::Reflection, said, asked: true, failed: None, by: Some(by) }
+}
+
+/// Answers that came late say otherwise than was assumed: what rests on the assumptions is planned anew.
 fn contradicted(run: &Run) -> Option<Fresh> {
     let plan = run.plan().filter(|plan| !plan.steps.is_empty())?;
-    let id = run.talk.contradicted.first()?;
-    let assumption = run.talk.assumptions.iter().find(|known| known.id == *id)?;
-    let given = run.talk.answers.get(&assumption.question)?;
-    let resting: Vec<String> =
-        plan.steps.iter().filter(|step| step.rests_on.contains(id)).map(|step| step.id.0.clone()).collect();
-    let reasoning = format!(
-        "@{} answered {}: “{}”. I had assumed ({id}): {}",
-        given.by.login,
-        assumption.question,
-        given.answer.as_deref().unwrap_or_default(),
-        assumption.text
-    );
+    let wrong: Vec<(&Assumption, &Given)> = run
+        .talk
+        .assumptions
+        .iter()
+        .filter(|known| run.talk.contradicted.contains(&known.id))
+        .filter_map(|known| Some((known, run.talk.answers.get(&known.question)?)))
+        .collect();
+    let by = wrong.first()?.1.by.clone();
+    let rests = |step: &&Step| wrong.iter().any(|(known, _)| step.rests_on.contains(&known.id));
+    let resting: Vec<String> = plan.steps.iter().filter(rests).map(|step| step.id.0.clone()).collect();
+    let said = |(assumption, given): &(&Assumption, &Given)| {
+        format!(
+            "@{} answered {}: “{}”. I had assumed ({}): {}",
+            given.by.login,
+            assumption.question,
+            given.answer.as_deref().unwrap_or_default(),
+            assumption.id,
+            assumption.text
+        )
+    };
+    let reasoning = wrong.iter().map(said).collect::<Vec<_>>().join(" ");
     let decision = ReplanDecision {
         replan_needed: !resting.is_empty(),
         confidence: 1.0,
@@ -58,13 +96,11 @@ fn contradicted(run: &Run) -> Option<Fresh> {
         recommended_actions: resting.iter().map(|step| format!("plan {step} anew, and only that")).collect(),
         ..ReplanDecision::default()
     };
-    let said = Decided::Decision { decision: Box::new(decision) };
-    let phase = ReplanPhase::Reflection;
-    Some(Fresh { phase, said, asked: true, failed: None, by: Some(given.by.clone()) })
+    Some(by_person(decision, by))
 }
 
 /// The judgement with all that the history keeps of it.
-fn decision(run: &Run, fresh: &Fresh, policy: &Policy) -> Fact {
+fn decision(run: &Run, fresh: &Fresh, source: Source, policy: &Policy) -> Fact {
     let verdict = judge(run, fresh, &policy.replan);
     let decision = match &fresh.said {
         Decided::Decision { decision } => (**decision).clone(),
@@ -88,6 +124,7 @@ fn decision(run: &Run, fresh: &Fresh, policy: &Policy) -> Fact {
         verdict,
         subject: fresh.failed.clone(),
         by: fresh.by.clone(),
+        source,
         wait_ms: waits.then_some(policy.replan.answer_within_ms),
         plan_before: run.plan().map_or(vec![], |plan| outline(run, plan)),
         llm_decision: Box::new(decision),

@@ -50,6 +50,8 @@ pub enum ReplanFact {
         /// The action that went wrong.
         subject: Option<ActionId>,
         by: Option<Account>,
+        /// Where the decision came from.
+        source: Source,
         /// How long a person has to confirm it.
         wait_ms: Option<i64>,
         /// The plan in force, a line for each step.
@@ -112,6 +114,18 @@ impl ReplanFact {
     }
 }
 
+/// What a decision rests on; judging it settles that and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// What a phase or an action came to.
+    Result,
+    /// A person asked for another plan.
+    Person,
+    /// An answer says otherwise than was assumed.
+    Answer,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplanResult {
@@ -159,7 +173,7 @@ pub enum Limit {
     SameTrigger,
     /// The new plan is one that was there before.
     SamePlan,
-    /// After a failure there was no decision that could be read.
+    /// After a failure nothing was decided that could be done.
     NoDecision,
 }
 
@@ -242,6 +256,8 @@ pub struct Replans {
     pub all: Vec<Replan>,
     /// The newest result of which nobody has judged yet whether it changes the plan.
     pub fresh: Option<Fresh>,
+    /// What a person asked for and nobody has judged yet.
+    pub asked: Option<AskedFor>,
     pub limit: Option<LimitHit>,
     /// How many decisions have been judged, whatever came of them.
     pub decided: u32,
@@ -260,6 +276,12 @@ pub struct Fresh {
     pub failed: Option<ActionId>,
     /// A person asked for it.
     pub by: Option<Account>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedFor {
+    pub by: Account,
+    pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -307,13 +329,16 @@ impl Replan {
         }
     }
 
-    /// Whether the plan was really made anew for it.
+    /// Whether something was really done again for it. Asking people is no replan.
     #[must_use]
     pub fn executed(&self) -> bool {
-        match self.state {
-            ReplanState::Started | ReplanState::Done { .. } | ReplanState::Failed { .. } => true,
-            ReplanState::Confirming | ReplanState::Overridden { .. } | ReplanState::Declined { .. } => false,
-        }
+        self.level().is_some()
+            && match self.state {
+                ReplanState::Started | ReplanState::Done { .. } | ReplanState::Failed { .. } => true,
+                ReplanState::Confirming | ReplanState::Overridden { .. } | ReplanState::Declined { .. } => {
+                    false
+                }
+            }
     }
 
     #[must_use]

@@ -6,15 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apply::{spend, takes};
-use super::replans::{Fresh, LimitHit, Replan, ReplanFact, ReplanResult, ReplanState, Settled, Verdict};
+use super::replans::{
+    AskedFor, Fresh, Limit, LimitHit, Replan, ReplanFact, ReplanResult, ReplanState, Settled, Source, Verdict,
+};
 use super::run::{Origin, Reflections, Revision, Run, Sequence};
 use super::talk::Wish;
 use super::work::{Outcome, StepState};
 use crate::actions::number_of;
 use crate::domain::{Account, AccountId, AccountKind, Millis};
-use crate::plan::{
-    Action, ActionId, Decided, Level, OtherWay, ReplanDecision, ReplanPhase, ReplanType, Step,
-};
+use crate::plan::{Action, ActionId, Decided, Level, OtherWay, ReplanDecision, ReplanPhase, Step, StepId};
 
 /// How much of two plans may differ for them to be called the same.
 const ALIKE: f64 = 0.9;
@@ -41,14 +41,11 @@ impl Run {
             }
             ReplanFact::ReplanAsked { by, why, comment } => {
                 self.sources.extend(*comment);
-                self.replans.limit = None;
-                self.replans.fresh = Some(asked_by(self, by, why));
+                self.replans.asked = Some(AskedFor { by: by.clone(), why: why.clone() });
             }
             ReplanFact::ReplanDecision { .. } => self.decided(at, fact),
             ReplanFact::ReplanConfirmed { replan_id, by, .. } => self.confirmed(at, *replan_id, by),
-            ReplanFact::ReplanDeclined { replan_id, by, .. } => {
-                self.settle(*replan_id, ReplanState::Declined { by: by.clone() });
-            }
+            ReplanFact::ReplanDeclined { replan_id, by, .. } => self.declined(at, *replan_id, by.as_ref()),
             ReplanFact::RevisionMade { key, steps, actions, usage } => {
                 spend(self, usage);
                 if takes(self, at, key) {
@@ -83,15 +80,19 @@ impl Run {
             trigger,
             subject,
             by,
+            source,
             wait_ms,
             ..
         } = fact
         else {
             return;
         };
-        self.replans.fresh = None;
         self.replans.decided += 1;
-        self.talk.contradicted.clear();
+        match source {
+            Source::Result => self.replans.fresh = None,
+            Source::Person => self.replans.asked = None,
+            Source::Answer => self.talk.contradicted.clear(),
+        }
         let decision = (**llm_decision).clone();
         let state = match verdict {
             Verdict::Stay { .. } if !decision.replan_needed && !decision.clarification_needed => return,
@@ -126,7 +127,26 @@ impl Run {
                 let (replan, failed) = (*replan_id, subject.clone());
                 self.replans.limit = Some(LimitHit { replan, limit: *limit, failed, since: at, told });
             }
+            // Something failed and would have to be planned anew, but is not: people say how to go on.
+            Verdict::Stay { .. } if subject.is_some() => self.undecided(at, *replan_id, subject.clone()),
             Verdict::Stay { .. } | Verdict::Clarify | Verdict::Confirm { .. } => {}
+        }
+    }
+
+    fn undecided(&mut self, at: Millis, replan: u32, failed: Option<ActionId>) {
+        let limit = Limit::NoDecision;
+        self.replans.limit = Some(LimitHit { replan, limit, failed, since: at, told: true });
+    }
+
+    /// A person who says no wants the plan to go on; when nobody says anything, what failed still needs a word.
+    pub(super) fn declined(&mut self, at: Millis, id: u32, by: Option<&Account>) {
+        self.settle(id, ReplanState::Declined { by: by.cloned() });
+        let failed = self.replan(id).and_then(|replan| replan.failed.clone());
+        if failed.is_some() {
+            self.undecided(at, id, failed);
+            if by.is_some() {
+                self.limit_settled(Settled::GoOn);
+            }
         }
     }
 
@@ -161,8 +181,9 @@ impl Run {
             self.settle(id, ReplanState::Done { at });
             return;
         }
-        // Nobody has to answer what was asked for the plan before.
-        self.talk.rounds.iter_mut().for_each(|round| round.closed = true);
+        self.talk.withdraw();
+        self.drop_confirmations(id);
+        (self.replans.limit, self.replans.fresh, self.delivery) = (None, None, None);
         let origin = Origin { replan: id, level, reason, at };
         self.reflections =
             Reflections { all: std::mem::take(&mut self.reflections.all), ..Reflections::default() };
@@ -194,8 +215,13 @@ impl Run {
         };
         let sealed: Vec<Action> = plan.actions().filter(is_sealed).cloned().collect();
         let kept = |id: &ActionId| sealed.iter().any(|action| action.id == *id);
+        let is_through = |step: &&Step| match self.step_state(plan, &step.id) {
+            StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => true,
+            StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
+        };
         Revision {
             steps: plan.steps.clone(),
+            sealed_steps: plan.steps.iter().filter(is_through).map(|step| step.id.clone()).collect(),
             specs: plan
                 .specs
                 .iter()
@@ -224,12 +250,18 @@ impl Run {
     /// Steps that nothing is to be planned for any more.
     #[must_use]
     pub fn sealed_steps<'a>(&self, plan: &'a Revision) -> Vec<&'a Step> {
-        let is_sealed = |step: &&Step| match self.step_state(plan, &step.id) {
-            StepState::Done(_) => plan.sealed.iter().any(|action| action.task_id == step.id),
-            StepState::SkippedBy(_) | StepState::LeftOut => true,
-            StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
-        };
+        let is_sealed =
+            |step: &&Step| plan.sealed_steps.contains(&step.id) || self.skipped.contains_key(&step.id);
         plan.steps.iter().filter(is_sealed).collect()
+    }
+
+    /// A yes to a plan that is no more means nothing.
+    fn drop_confirmations(&mut self, except: u32) {
+        for replan in self.replans.all.iter_mut().filter(|replan| replan.id != except) {
+            if replan.state == ReplanState::Confirming {
+                replan.state = ReplanState::Declined { by: None };
+            }
+        }
     }
 
     fn revised(&mut self, at: Millis, steps: &[Step], actions: &[Action]) {
@@ -272,7 +304,7 @@ impl Run {
             ReplanResult::Success => self.settle(id, ReplanState::Done { at }),
             ReplanResult::Failure => {
                 self.settle(id, ReplanState::Failed { why: why.to_owned() });
-                let limit = super::replans::Limit::SamePlan;
+                let limit = Limit::SamePlan;
                 let told = self.replans.asked_at.contains(&limit);
                 let failed = self.replan(id).and_then(|replan| replan.failed.clone());
                 self.replans.limit = Some(LimitHit { replan: id, limit, failed, since: at, told });
@@ -303,34 +335,38 @@ impl Run {
                 self.skipped.insert(step, nobody);
                 self.look_for_undecided();
             }
-            (Settled::GoOn | Settled::SkipStep, _) => drop(self.accepted.insert(failed)),
+            (Settled::GoOn | Settled::SkipStep, step) => {
+                self.accepted.insert(failed);
+                step.into_iter().for_each(|step| self.leave_out_after(&step));
+                self.look_for_undecided();
+            }
         }
+    }
+
+    /// What needs a step that failed cannot be done without it.
+    fn leave_out_after(&mut self, failed: &StepId) {
+        let Some(plan) = self.revisions.last_mut() else { return };
+        let mut lost = vec![failed.clone()];
+        while let Some(next) = plan
+            .steps
+            .iter()
+            .find(|step| !lost.contains(&step.id) && step.dependencies.iter().any(|on| lost.contains(on)))
+        {
+            lost.push(next.id.clone());
+        }
+        let why = format!("it needs {failed}, which failed");
+        let undone: Vec<ActionId> = plan
+            .actions()
+            .filter(|action| lost.contains(&action.task_id) && !self.work.contains_key(&action.id))
+            .map(|action| action.id.clone())
+            .collect();
+        plan.left_out.extend(undone.into_iter().map(|id| (id, why.clone())));
     }
 }
 
 /// Everything but the number.
 fn is_the_same(one: &Action, other: &Action) -> bool {
     Action { id: other.id.clone(), ..one.clone() } == *other
-}
-
-fn asked_by(run: &Run, by: &Account, why: &str) -> Fresh {
-    let worked = run.plan().is_some_and(|plan| plan.actions().any(|a| run.work.contains_key(&a.id)));
-    let level = match (run.plan(), worked) {
-        (None, _) => Level::Goal,
-        (Some(_), true) => Level::Partial,
-        (Some(_), false) => Level::Decomposition,
-    };
-    let decision = ReplanDecision {
-        replan_needed: true,
-        confidence: 1.0,
-        reasoning: why.to_owned(),
-        replan_type: ReplanType::FullReplan,
-        replan_level: Some(level),
-        ..ReplanDecision::default()
-    };
-    let failed = run.replans.fresh.as_ref().and_then(|fresh| fresh.failed.clone());
-    let said = Decided::Decision { decision: Box::new(decision) };
-    Fresh { phase: ReplanPhase::Reflection, said, asked: true, failed, by: Some(by.clone()) }
 }
 
 /// The questions of a decision; what it would assume goes with them in their order.

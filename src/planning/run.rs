@@ -102,6 +102,8 @@ pub struct Revision {
     pub evaluated: bool,
     /// What was skipped of it, once another checklist has taken its place.
     pub skipped: BTreeMap<StepId, Account>,
+    /// Steps of the plan before that are through; of others some actions may be done, and the rest is planned anew.
+    pub sealed_steps: Vec<StepId>,
     /// Actions of the plan before that stay as they are: done, skipped or never approved.
     pub sealed: Vec<Action>,
     pub steps: Vec<Step>,
@@ -282,7 +284,10 @@ impl Run {
         steps.iter_mut().for_each(|step| step.dependencies.retain(|on| left.contains(on)));
         let branch = plan.place.as_ref().map(|place| place.branch.clone());
         let rest = Revision { steps, ..Revision::default() };
-        Self { goal: before.goal.clone(), revisions: vec![rest], continues: branch, ..self }
+        // The steps stand, so the design does; what they rest on they still rest on.
+        let assumptions = before.talk.assumptions.clone();
+        let talk = Talk { assumptions, settled: true, ..Talk::default() };
+        Self { goal: before.goal.clone(), talk, revisions: vec![rest], continues: branch, ..self }
     }
 
     #[must_use]
@@ -337,14 +342,10 @@ impl Run {
         if let Some(action) = &self.unclear {
             return Some(Hold::Unclear(action));
         }
-        if self.hears_people() {
-            return None;
-        }
-        if let Some(hold) = self.waits_for_people() {
+        if !self.hears_people()
+            && let Some(hold) = self.waits_for_people()
+        {
             return Some(hold);
-        }
-        if let Some(request) = self.plan().and_then(|plan| self.open_request(plan)) {
-            return Some(Hold::Approval(request));
         }
         self.budget.reached(&self.spent).filter(|_| !self.executed && self.broken.is_none()).map(Hold::Budget)
     }
@@ -352,14 +353,14 @@ impl Run {
     /// Whether somebody has said something that may change the plan; it comes before waiting for anything else.
     fn hears_people(&self) -> bool {
         let planned = self.plan().is_some_and(|plan| !plan.steps.is_empty());
-        let asked = self.replans.fresh.as_ref().is_some_and(|fresh| fresh.by.is_some());
-        asked || (planned && !self.talk.contradicted.is_empty())
+        self.replans.asked.is_some() || (planned && !self.talk.contradicted.is_empty())
     }
 
     fn waits_for_people(&self) -> Option<Hold<'_>> {
         let talk = &self.talk;
-        if talk.unread.is_empty() && talk.unclear.is_none() {
-            if let Some(round) = talk.open_round().filter(|round| round.waits()) {
+        if talk.unread.is_empty() {
+            let unclear = talk.unclear.is_some();
+            if let Some(round) = talk.open_round().filter(|round| !unclear && round.waits()) {
                 return Some(Hold::Answers(round));
             }
             if let Some(design) = talk.design.as_ref().filter(|design| design.approved.is_none()) {
@@ -375,7 +376,10 @@ impl Run {
         {
             return Some(Hold::Confirm(replan));
         }
-        self.replans.limit.as_ref().filter(|hit| hit.told).map(Hold::Limit)
+        if let Some(hit) = self.replans.limit.as_ref().filter(|hit| hit.told) {
+            return Some(Hold::Limit(hit));
+        }
+        self.plan().and_then(|plan| self.open_request(plan)).map(Hold::Approval)
     }
 
     /// The branch, and what the plan in force or the last one before it stands on.

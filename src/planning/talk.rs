@@ -50,6 +50,11 @@ pub enum TalkFact {
         answers: Vec<Reply>,
         usage: Usage,
     },
+    /// The boxes of what was asked, as somebody who may answer left them.
+    TicksSeen {
+        questions: Vec<Vec<usize>>,
+        decisions: Vec<(String, Vec<String>)>,
+    },
     /// A round has been asked about words that answer none of its questions.
     AskedBack {
         round: u32,
@@ -119,6 +124,7 @@ impl TalkFact {
             | Self::QuestionsAsked { .. }
             | Self::QuestionsPosted { .. }
             | Self::AnswersMapped { .. }
+            | Self::TicksSeen { .. }
             | Self::AskedBack { .. }
             | Self::Assumed { .. }
             | Self::Reminded { .. }
@@ -188,6 +194,11 @@ pub struct Talk {
     pub lost_summaries: u32,
     /// What was said on the thread before the newest comments, in short.
     pub before: Option<String>,
+    /// The design was settled in the run before.
+    pub settled: bool,
+    /// How many designs and summaries there have been: each is a comment of its own.
+    pub designs: u32,
+    pub summaries: u32,
     /// The goal is worked out again in the light of the answers.
     pub rethink: bool,
 }
@@ -227,6 +238,10 @@ pub struct Round {
     pub reminded: bool,
     pub asked_back: bool,
     pub closed: bool,
+    /// It belongs to a plan that is no more; what nobody answered may be asked again.
+    pub withdrawn: bool,
+    /// The boxes as they were last seen.
+    pub seen: Vec<Vec<usize>>,
 }
 
 impl Round {
@@ -238,6 +253,7 @@ impl Round {
     /// It is on the thread, and the time for answers runs; posted anew because somebody deleted it, it goes on.
     pub(super) fn stands(&mut self, comment: CommentId, at: Millis) {
         let first = self.comment.replace(comment).is_none();
+        self.seen.clear();
         if first {
             self.deadline = self.wait_ms.map(|wait| at.plus(wait));
         }
@@ -255,6 +271,8 @@ pub struct Design {
     pub comment: Option<CommentId>,
     /// By decision.
     pub choices: BTreeMap<String, Choice>,
+    /// The boxes as they were last seen.
+    pub seen: Vec<(String, Vec<String>)>,
     pub summary: Option<String>,
     pub review: Option<CommentId>,
     pub approved: Option<Account>,
@@ -300,8 +318,10 @@ impl Talk {
     /// What may be asked of these: nothing twice, each under a number of its own.
     #[must_use]
     pub fn new_questions(&self, wanted: &[Question]) -> Vec<Question> {
-        let mut known: Vec<String> = self.questions().map(|question| plain(&question.question)).collect();
-        let mut next = known.len() + 1;
+        let mut next = self.questions().count() + 1;
+        let stands = |round: &&Round| !round.withdrawn;
+        let asked = self.rounds.iter().filter(stands).flat_map(|round| &round.questions);
+        let mut known: Vec<String> = asked.map(|question| plain(&question.question)).collect();
         let mut fresh = vec![];
         for question in wanted {
             let text = plain(&question.question);

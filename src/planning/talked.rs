@@ -30,6 +30,7 @@ impl Run {
                 self.sources.push(*comment);
                 self.talk.unread.push(Words { by: by.clone(), permission: *permission, comment: *comment });
             }
+            TalkFact::TicksSeen { questions, decisions } => self.ticks_seen(questions, decisions),
             TalkFact::AskedBack { round } => {
                 self.talk.unclear = None;
                 self.talk.with_round(*round, |round| round.asked_back = true);
@@ -45,7 +46,10 @@ impl Run {
                 self.talk.close(*round);
             }
             TalkFact::Reminded { round } => self.talk.with_round(*round, |round| round.reminded = true),
-            TalkFact::DecisionsPosted { comment } => self.design(|design| design.comment = Some(*comment)),
+            TalkFact::DecisionsPosted { comment } => self.design(|design| {
+                design.comment = Some(*comment);
+                design.seen.clear();
+            }),
             TalkFact::ReviewPosted { comment } => self.design(|design| design.review = Some(*comment)),
             TalkFact::Chosen { by, permission, decision, option, rationale, comment } => {
                 self.sources.extend(*comment);
@@ -69,6 +73,15 @@ impl Run {
         }
     }
 
+    fn ticks_seen(&mut self, questions: &[Vec<usize>], decisions: &[(String, Vec<String>)]) {
+        if let Some(round) = self.talk.rounds.last_mut().filter(|_| !questions.is_empty()) {
+            round.seen = questions.to_vec();
+        }
+        if !decisions.is_empty() {
+            self.design(|design| design.seen = decisions.to_vec());
+        }
+    }
+
     fn asked(&mut self, fact: &TalkFact) {
         let TalkFact::QuestionsAsked { round, purpose, why, questions, wait_ms, assumes } = fact else {
             return;
@@ -88,6 +101,8 @@ impl Run {
             reminded: false,
             asked_back: false,
             closed: questions.is_empty(),
+            withdrawn: false,
+            seen: vec![],
         });
     }
 
@@ -100,6 +115,7 @@ impl Run {
             TalkFact::QuestionsAsked { .. }
             | TalkFact::QuestionsPosted { .. }
             | TalkFact::WordsHeard { .. }
+            | TalkFact::TicksSeen { .. }
             | TalkFact::AskedBack { .. }
             | TalkFact::Answered { .. }
             | TalkFact::Assumed { .. }
@@ -117,6 +133,7 @@ impl Run {
         if let TalkFact::QuestionsFound { questions, .. } = fact {
             self.talk.discovery = Some(questions.clone());
         } else if let TalkFact::DecisionsFound { decisions, .. } = fact {
+            self.talk.designs += 1;
             self.talk.design = Some(Design { decisions: decisions.clone(), ..Design::default() });
         } else if let TalkFact::DesignSummarised { summary, .. } = fact {
             // Without a summary there is nothing to review: back to the design.
@@ -127,6 +144,7 @@ impl Run {
                     self.broken = Some("The design could not be summed up for review.".to_owned());
                 }
             } else {
+                self.talk.summaries += 1;
                 self.design(|design| design.summary = Some(summary.clone()));
             }
         } else if let TalkFact::AnswersMapped { comment, answers, .. } = fact {
@@ -146,6 +164,10 @@ impl Design {
     fn choose(&mut self, decision: &str, choice: Choice) {
         let known = self.choices.get(decision);
         if known.is_none_or(|known| choice.permission >= known.permission) {
+            // What was summed up was another design: it is summed up and reviewed anew.
+            if known.is_some_and(|known| known.option != choice.option) {
+                (self.summary, self.review) = (None, None);
+            }
             self.choices.insert(decision.to_owned(), choice);
         }
     }
@@ -180,6 +202,10 @@ impl Talk {
     /// An answer to what was assumed: whatever rests on it has to be planned anew, unless they say the same.
     fn contradict(&mut self, reply: &Reply) {
         let Some(answer) = &reply.answer else { return };
+        let in_force = self.answers.get(&reply.question).and_then(|given| given.answer.as_ref());
+        if in_force.is_some_and(|known| plain(known) == plain(answer)) {
+            return;
+        }
         let Some(assumed) = self.assumptions.iter().find(|known| known.question == reply.question) else {
             return;
         };
@@ -214,12 +240,22 @@ impl Talk {
         }
     }
 
+    /// Nobody has to answer any more what was asked for the plan before.
+    pub(super) fn withdraw(&mut self) {
+        for round in self.rounds.iter_mut().filter(|round| !round.closed) {
+            (round.closed, round.withdrawn) = (true, true);
+        }
+        self.unread.clear();
+        self.unclear = None;
+    }
+
     /// Answers about the goal are a reason to think about it again.
     fn close(&mut self, number: u32) {
         let Some(round) = self.rounds.iter_mut().find(|round| round.number == number && !round.closed) else {
             return;
         };
         round.closed = true;
+        self.unclear = None;
         let answered = round
             .questions
             .iter()

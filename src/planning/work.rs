@@ -157,7 +157,10 @@ impl Run {
             return StepState::SkippedBy(by);
         }
         let actions: Vec<&Action> = revision.actions().filter(|action| action.task_id == *step).collect();
-        if actions.is_empty() {
+        // Of a step that is planned anew the old actions alone say nothing.
+        let replanned = revision.keeps_checklist() && !revision.sealed_steps.contains(step);
+        let unplanned = replanned && revision.open_actions().all(|action| action.task_id != *step);
+        if actions.is_empty() || unplanned {
             return StepState::Waiting;
         }
         let left_out = |action: &&&Action| revision.left_out.contains_key(&action.id);

@@ -187,6 +187,8 @@ pub(super) fn round() -> Round {
         reminded: false,
         asked_back: false,
         closed: false,
+        withdrawn: false,
+        seen: vec![],
     }
 }
 

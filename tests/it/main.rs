@@ -25,6 +25,7 @@ mod local_forge;
 mod mcp;
 mod outbound;
 mod replans;
+mod replans_people;
 mod sandbox;
 mod scripted_model;
 mod store;

@@ -8,22 +8,22 @@ use planwright::plan::{
     StepId,
 };
 use planwright::planning::{
-    Effect, Entry, Evidence, Fact, Fresh, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place, Policy,
-    Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Run, RunId, TalkFact, Trigger, Verdict,
-    judge, level_of, next_effects, plan_tool,
+    Effect, Entry, Evidence, Fact, Fresh, How, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place, Policy,
+    Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource, Run, RunId, StepState,
+    TalkFact, Trigger, Verdict, judge, level_of, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
 
-fn usage() -> Usage {
+pub(crate) fn usage() -> Usage {
     Usage { model: "m".to_owned(), calls: 1, input_tokens: 1, output_tokens: 1, cost_micro_usd: None, ms: 1 }
 }
 
-fn maria() -> Account {
+pub(crate) fn maria() -> Account {
     Account::person(2, "maria")
 }
 
-fn step(n: usize) -> Step {
+pub(crate) fn step(n: usize) -> Step {
     Step {
         id: StepId(format!("task_{n}")),
         description: format!("step {n}"),
@@ -34,7 +34,7 @@ fn step(n: usize) -> Step {
     }
 }
 
-fn look(step: &Step, what: u8) -> Action {
+pub(crate) fn look(step: &Step, what: u8) -> Action {
     Action {
         id: ActionId("a1".to_owned()),
         task_id: step.id.clone(),
@@ -50,12 +50,24 @@ fn look(step: &Step, what: u8) -> Action {
 
 /// What a model may answer at one turn.
 #[derive(Debug, Clone)]
-struct Whim {
-    said: Decided,
-    open: bool,
-    fails: bool,
-    what: u8,
-    way: OtherWay,
+pub(crate) struct Whim {
+    pub(crate) said: Decided,
+    pub(crate) open: bool,
+    pub(crate) fails: bool,
+    pub(crate) what: u8,
+    pub(crate) way: OtherWay,
+    /// What somebody does while the model thinks.
+    pub(crate) person: Option<Deed>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Deed {
+    AsksForReplan,
+    Answers,
+    Speaks,
+    Pauses,
+    Resumes,
+    Raises,
 }
 
 fn any_decision() -> impl Strategy<Value = Decided> {
@@ -110,33 +122,45 @@ fn any_decision() -> impl Strategy<Value = Decided> {
 
 fn any_whim() -> impl Strategy<Value = Whim> {
     let way = prop_oneof![Just(OtherWay::Continue), Just(OtherWay::SkipStep), Just(OtherWay::Nothing)];
-    (any_decision(), any::<bool>(), any::<bool>(), 0_u8..5, way)
-        .prop_map(|(said, open, fails, what, way)| Whim { said, open, fails, what, way })
+    let deed = prop_oneof![
+        Just(Deed::AsksForReplan),
+        Just(Deed::Answers),
+        Just(Deed::Speaks),
+        Just(Deed::Pauses),
+        Just(Deed::Resumes),
+        Just(Deed::Raises),
+    ];
+    let person = prop_oneof![3 => Just(None), 1 => deed.prop_map(Some)];
+    (any_decision(), any::<bool>(), any::<bool>(), 0_u8..5, way, person)
+        .prop_map(|(said, open, fails, what, way, person)| Whim { said, open, fails, what, way, person })
 }
 
 /// Plays a run against these whims; people answer nothing, and time passes whenever the run waits for it.
-struct Play<'a> {
-    record: Record,
+pub(crate) struct Play<'a> {
+    pub(crate) record: Record,
     whims: std::iter::Cycle<std::slice::Iter<'a, Whim>>,
     policy: Policy,
     now: i64,
+    /// What people may still do: they have better things to do than to speak for ever.
+    deeds: u32,
 }
 
 impl<'a> Play<'a> {
-    fn new(whims: &'a [Whim], policy: Policy) -> Self {
-        let mut play = Self { record: Record::default(), whims: whims.iter().cycle(), policy, now: 0 };
+    pub(crate) fn new(whims: &'a [Whim], policy: Policy) -> Self {
+        let mut play =
+            Self { record: Record::default(), whims: whims.iter().cycle(), policy, now: 0, deeds: 12 };
         play.note(Fact::Triggered {
             by: maria(),
             permission: Permission::Write,
             how: Trigger::Assigned,
             event_at: None,
             comment: None,
-            budget: Limits::default(),
+            budget: Limits { model_calls: Some(200), ..Limits::default() },
         });
         play
     }
 
-    fn note(&mut self, fact: Fact) {
+    pub(crate) fn note(&mut self, fact: Fact) {
         self.now += 1_000;
         let run = (!fact.is_of_thread()).then(|| RunId("r".to_owned()));
         let line = serde_json::to_string(&fact).unwrap();
@@ -145,12 +169,12 @@ impl<'a> Play<'a> {
         self.record.apply(&Entry { seq: self.record.seq + 1, at: Millis(self.now), run, fact });
     }
 
-    fn run(&self) -> &Run {
+    pub(crate) fn run(&self) -> &Run {
         self.record.run.as_ref().unwrap()
     }
 
     /// Whether something was done.
-    fn turn(&mut self) -> bool {
+    pub(crate) fn turn(&mut self) -> bool {
         self.post();
         let Some(run) = self.record.live_run() else { return false };
         let Some(effect) = next_effects(run, &InFlight::new(), &self.policy).into_iter().next() else {
@@ -160,6 +184,8 @@ impl<'a> Play<'a> {
             Effect::Ask { key, question } => {
                 self.note(Fact::AskBegun { key: key.clone() });
                 let fact = self.answer(key, question);
+                let deed = self.whims.next().unwrap().person;
+                self.meanwhile(deed);
                 self.note(fact);
             }
             Effect::Note { facts, .. } => facts.into_iter().for_each(|fact| self.note(fact)),
@@ -193,8 +219,38 @@ impl<'a> Play<'a> {
         true
     }
 
+    /// Somebody acts between a question and its answer.
+    fn meanwhile(&mut self, deed: Option<Deed>) {
+        let Some(deed) = deed.filter(|_| self.deeds > 0) else { return };
+        self.deeds -= 1;
+        let (by, comment) = (maria(), Some(CommentId(self.now + 90_000_000)));
+        let permission = Permission::Write;
+        let first = self.run().talk.questions().next().map(|question| question.id.clone());
+        self.note(match (deed, first) {
+            (Deed::AsksForReplan, _) => {
+                Fact::Replan(ReplanFact::ReplanAsked { by, why: "please".to_owned(), comment })
+            }
+            (Deed::Answers, Some(question)) => {
+                let answers = vec![Reply { question, answer: Some(format!("answer {}", self.now)) }];
+                let (how, withdrawn) = (How::Numbered, vec![]);
+                Fact::Talk(TalkFact::Answered { by, permission, how, answers, withdrawn, comment })
+            }
+            (Deed::Speaks, Some(_)) if self.run().talk.open_round().is_some() => {
+                Fact::Talk(TalkFact::WordsHeard { by, permission, comment: comment.unwrap() })
+            }
+            (Deed::Answers | Deed::Speaks, _) => {
+                Fact::CommentArrived { by, permission, comment: comment.unwrap(), used: true }
+            }
+            (Deed::Pauses, _) => Fact::Paused { by, comment },
+            (Deed::Resumes, _) => Fact::Resumed { by, comment },
+            (Deed::Raises, _) => {
+                Fact::BudgetRaised { by, resource: Resource::ModelCalls, amount: 5, comment }
+            }
+        });
+    }
+
     /// The comments stand as soon as they are wanted.
-    fn post(&mut self) {
+    pub(crate) fn post(&mut self) {
         let Some(run) = self.record.live_run() else { return };
         let (round, comment) = (run.talk.open_round().cloned(), CommentId(self.now));
         if let Some(round) = round.filter(|round| round.comment.is_none()) {
@@ -217,11 +273,21 @@ impl<'a> Play<'a> {
         plan_tool::set_action_specs(self.run(), &findings, ground, place).unwrap().1
     }
 
+    fn mapped(&self, key: Key, answers_all: bool) -> Fact {
+        let comment = self.run().talk.unread[0].comment;
+        let questions = &self.run().talk.rounds.last().unwrap().questions;
+        let answer = |question: &Asked| Reply { question: question.id.clone(), answer: Some("a".to_owned()) };
+        let answers = questions.iter().filter(|_| answers_all).map(answer).collect();
+        Fact::Talk(TalkFact::AnswersMapped { key, comment, answers, usage: usage() })
+    }
+
     fn answer(&mut self, key: Key, question: Question) -> Fact {
         let whim = self.whims.next().unwrap().clone();
         let (usage, replan) = (usage(), whim.said.clone());
+        // Every step has two actions, so that some are half done when the plan changes.
         let actions = |steps: &[Step]| {
-            let actions: Vec<Action> = steps.iter().map(|step| look(step, whim.what)).collect();
+            let two = |step: &Step| [look(step, whim.what), look(step, whim.what + 10)];
+            let actions: Vec<Action> = steps.iter().flat_map(two).collect();
             self.run().numbered(&actions)
         };
         match question {
@@ -269,7 +335,8 @@ impl<'a> Play<'a> {
             Question::Summarise => {
                 Fact::Talk(TalkFact::DesignSummarised { key, summary: "s".to_owned(), usage })
             }
-            Question::MapAnswers | Question::Work => unreachable!("nobody speaks, and nothing is open"),
+            Question::MapAnswers => self.mapped(key, whim.fails),
+            Question::Work => unreachable!("nothing is open"),
         }
     }
 }
@@ -292,11 +359,21 @@ proptest! {
             prop_assert!(turns < 3_000, "it never ends: {:?}", play.run().replans);
         }
         let run = play.run();
-        let executed = run.replans.all.iter().filter(|replan| replan.executed() && replan.level().is_some()).count();
+        let executed = run.replans.all.iter().filter(|replan| replan.executed() && replan.by.is_none()).count();
         prop_assert!(executed <= total as usize, "{executed} of {total}");
         let rounds = run.talk.rounds.iter().filter(|round| !round.questions.is_empty()).count();
         prop_assert!(rounds <= 2);
         prop_assert!(!run.is_live() || run.hold().is_some(), "it neither ended nor waits: {:?}", run);
+        // No box is ticked that has something undone behind it.
+        if let Some(plan) = run.plan() {
+            for step in &plan.steps {
+                if matches!(run.step_state(plan, &step.id), StepState::Done(_)) {
+                    let sealed = plan.sealed_steps.contains(&step.id);
+                    let planned = plan.open_actions().any(|action| action.task_id == step.id);
+                    prop_assert!(sealed || planned, "{} is done by nothing", step.id);
+                }
+            }
+        }
     }
 }
 
@@ -304,7 +381,7 @@ fn fresh(said: Decided, phase: ReplanPhase) -> Fresh {
     Fresh { phase, said, asked: false, failed: None, by: None }
 }
 
-fn sure(confidence: f64, replan_type: ReplanType) -> Decided {
+pub(crate) fn sure(confidence: f64, replan_type: ReplanType) -> Decided {
     let decision =
         ReplanDecision { replan_needed: true, confidence, replan_type, ..ReplanDecision::default() };
     Decided::Decision { decision: Box::new(decision) }

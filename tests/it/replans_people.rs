@@ -1,0 +1,246 @@
+//! Purpose: people who speak in the middle of things: nothing of what they say is lost, and nothing is done in their name
+//! that they did not ask for.
+
+use planwright::domain::{CommentId, Millis, Permission};
+use planwright::plan::{
+    Decided, Level, OtherWay, Question as Asked, QuestionId, QuestionKind, ReplanType, StepId,
+};
+use planwright::planning::{
+    Effect, Entry, Evidence, Fact, Hold, How, InFlight, Limits, Outcome, Policy, Purpose, Question,
+    ReplanFact, ReplanPolicy, Reply, Run, RunId, StepState, TalkFact, Trigger, Verdict, next_effects,
+};
+
+use crate::replans::{Play, Whim, look, maria, step, sure, usage};
+
+fn whim(said: Decided, fails: bool) -> Whim {
+    Whim { said, open: false, fails, what: 1, way: OtherWay::Nothing, person: None }
+}
+
+fn quiet() -> [Whim; 1] {
+    [whim(Decided::Nothing, false)]
+}
+
+fn until(play: &mut Play<'_>, stop: impl Fn(&Run) -> bool) {
+    for _ in 0..300 {
+        if stop(play.run()) {
+            return;
+        }
+        if !play.turn() {
+            break;
+        }
+    }
+    assert!(stop(play.run()), "{:?} {:?}", play.run().hold(), play.run().replans);
+}
+
+fn replan_asked() -> Fact {
+    Fact::Replan(ReplanFact::ReplanAsked { by: maria(), why: "x".to_owned(), comment: None })
+}
+
+fn question(n: u8, assumption: Option<&str>) -> Asked {
+    Asked {
+        id: QuestionId(format!("q-{n}")),
+        kind: QuestionKind::Scope,
+        question: format!("which database {n}"),
+        context: None,
+        options: vec![],
+        assumption: assumption.map(str::to_owned),
+    }
+}
+
+fn asked(questions: Vec<Asked>, assumes: bool) -> Fact {
+    let (why, wait_ms) = (String::new(), Some(1_000));
+    let purpose = Purpose::Clarification;
+    Fact::Talk(TalkFact::QuestionsAsked { round: 1, purpose, why, questions, wait_ms, assumes })
+}
+
+fn answered(questions: &[u8]) -> Fact {
+    let reply = |n: &u8| Reply { question: QuestionId(format!("q-{n}")), answer: Some("no".to_owned()) };
+    Fact::Talk(TalkFact::Answered {
+        by: maria(),
+        permission: Permission::Write,
+        how: How::Numbered,
+        answers: questions.iter().map(reply).collect(),
+        withdrawn: vec![],
+        comment: Some(CommentId(99_000_000)),
+    })
+}
+
+/// Step 1 has two actions, step 2 has one.
+fn three_actions(play: &mut Play<'_>) {
+    until(play, |run| run.plan().is_some_and(|plan| !plan.steps.is_empty()));
+    let (first, second) = (step(1), step(2));
+    let actions = play.run().numbered(&[look(&first, 1), look(&first, 2), look(&second, 3)]);
+    let key = play.run().key();
+    play.note(Fact::Sequenced { key, actions, usage: usage(), replan: Decided::Nothing });
+}
+
+#[test]
+fn a_step_that_is_half_done_is_not_done_after_a_replan() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    three_actions(&mut play);
+    until(&mut play, |run| run.work.values().any(|work| work.ended.is_some()));
+    play.note(replan_asked());
+    let before = play.run().revisions.len();
+    until(&mut play, |run| run.revisions.len() > before);
+    let (run, id) = (play.run(), StepId("task_1".to_owned()));
+    let plan = run.plan().unwrap();
+    assert_eq!(run.step_state(plan, &id), StepState::Waiting);
+    assert!(run.sealed_steps(plan).is_empty(), "{:?}", run.sealed_steps(plan));
+}
+
+#[test]
+fn a_wish_that_comes_while_an_action_runs_is_heard() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    three_actions(&mut play);
+    until(&mut play, |run| run.current_action().is_some());
+    play.note(replan_asked());
+    until(&mut play, |run| run.end.is_some());
+    assert_eq!(play.run().revisions.len(), 2);
+}
+
+#[test]
+fn a_late_answer_at_a_limit_costs_no_endless_calls() {
+    let whims = [whim(Decided::Unreadable { why: "x".to_owned() }, true)];
+    let mut play = Play::new(&whims, Policy::default());
+    play.note(asked(vec![question(1, Some("yes"))], true));
+    until(&mut play, |run| !run.talk.assumptions.is_empty());
+    until(&mut play, |run| matches!(run.hold(), Some(Hold::Limit(_))));
+    let before = play.run().spent.model_calls;
+    play.note(answered(&[1]));
+    let mut turns = 0;
+    while turns < 100 && play.turn() {
+        turns += 1;
+    }
+    assert!(turns < 20 && play.run().spent.model_calls <= before + 4, "{turns}");
+    assert!(matches!(play.run().hold(), Some(Hold::Limit(_))), "{:?}", play.run().hold());
+}
+
+#[test]
+fn a_review_cannot_be_passed_by_words_that_nobody_understood() {
+    let whims = [Whim { open: true, ..whim(Decided::Nothing, false) }];
+    let mut play = Play::new(&whims, Policy::default());
+    until(&mut play, |run| run.goal.is_some());
+    let key = play.run().key();
+    let questions = vec![question(1, Some("yes"))];
+    play.note(Fact::Talk(TalkFact::QuestionsFound { key, questions, usage: usage() }));
+    until(&mut play, |run| run.talk.open_round().is_some());
+    play.post();
+    let comment = CommentId(77_000_000);
+    play.note(Fact::Talk(TalkFact::WordsHeard { by: maria(), permission: Permission::Write, comment }));
+    let key = play.run().key();
+    play.note(Fact::Paused { by: maria(), comment: None });
+    play.note(Fact::Talk(TalkFact::AnswersMapped { key, comment, answers: vec![], usage: usage() }));
+    play.note(answered(&[1]));
+    play.note(Fact::Resumed { by: maria(), comment: None });
+    while play.turn() {}
+    assert!(matches!(play.run().hold(), Some(Hold::Review(_))), "{:?}", play.run().hold());
+    assert!(play.run().plan().is_none());
+}
+
+#[test]
+fn a_decision_of_the_model_never_has_a_persons_authority() {
+    let said = sure(0.05, ReplanType::GoalRevision);
+    let whims = [whim(said.clone(), true)];
+    let replan = ReplanPolicy { total: 0, ..ReplanPolicy::default() };
+    let mut play = Play::new(&whims, Policy { replan, max_reflections: 0, ..Policy::default() });
+    until(&mut play, |run| run.replans.fresh.as_ref().is_some_and(|fresh| fresh.failed.is_some()));
+    let key = play.run().key();
+    play.note(Fact::AskBegun { key: key.clone() });
+    play.note(replan_asked());
+    play.note(Fact::Replan(ReplanFact::DecisionGiven { key, said, usage: Some(usage()) }));
+    let before = play.run().replans.all.len();
+    until(&mut play, |run| run.replans.all.len() > before);
+    let judged = play.run().replans.all.last().unwrap();
+    assert_eq!(judged.verdict, Verdict::Replan { level: Level::Partial, sure: true });
+    assert_eq!(judged.decision.reasoning, "x", "it is what the person asked for");
+}
+
+#[test]
+fn all_contradictions_are_minded_not_only_the_first() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    play.note(asked(vec![question(1, Some("yes")), question(2, Some("yes"))], true));
+    until(&mut play, |run| run.talk.assumptions.len() == 2 && run.goal.is_some());
+    let key = play.run().key();
+    let resting = planwright::plan::Step { rests_on: vec!["A2".to_owned()], ..step(1) };
+    let (steps, reasoning, replan) = (vec![resting], String::new(), Decided::Nothing);
+    play.note(Fact::Decomposed { key, reasoning, steps, usage: usage(), replan });
+    until(&mut play, |run| run.plan().is_some_and(|plan| plan.sequence.is_some()));
+    play.note(answered(&[1, 2]));
+    until(&mut play, |run| run.end.is_some());
+    assert_eq!(play.run().revisions.len(), 2);
+}
+
+#[test]
+fn a_replan_while_questions_are_open_assumes_nothing() {
+    let whims = quiet();
+    let replan = ReplanPolicy { assumes: false, ..ReplanPolicy::default() };
+    let mut play = Play::new(&whims, Policy { replan, ..Policy::default() });
+    play.note(asked(vec![question(1, None)], false));
+    play.post();
+    play.note(replan_asked());
+    until(&mut play, |run| run.end.is_some());
+    assert_eq!(play.run().talk.assumptions, []);
+    assert_eq!(play.run().talk.new_questions(&[question(1, None)]).len(), 1, "it may be asked again");
+}
+
+#[test]
+fn a_late_preview_of_an_old_plan_is_not_taken_for_that_of_the_new_one() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy { auto: None, ..Policy::default() });
+    until(&mut play, |run| matches!(run.hold(), Some(Hold::Approval(_))));
+    play.note(replan_asked());
+    let before = play.run().revisions.len();
+    until(&mut play, |run| run.revisions.len() > before && matches!(run.hold(), Some(Hold::Approval(_))));
+    play.note(Fact::PreviewPosted { request: 1, comment: CommentId(55) });
+    assert!(play.run().awaits_preview());
+}
+
+#[test]
+fn what_is_replanned_during_the_hand_over_is_handed_over_too() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    let end = |play: &mut Play<'_>| {
+        let (key, action) = (play.run().key(), play.run().current_action().unwrap().0.id.clone());
+        let evidence = Evidence { commit: Some("c".to_owned()), ..Evidence::default() };
+        let (expected, actual) = (String::new(), String::new());
+        play.note(Fact::ActionEnded { key, action, outcome: Outcome::Succeeded, evidence, expected, actual });
+    };
+    until(&mut play, |run| run.current_action().is_some());
+    end(&mut play);
+    until(&mut play, |run| run.executed);
+    let key = play.run().key();
+    play.note(replan_asked());
+    play.note(Fact::Delivered { key, branch: "b".to_owned(), commit: None, change: None, url: None });
+    let before = play.run().revisions.len();
+    until(&mut play, |run| run.revisions.len() > before && run.current_action().is_some());
+    end(&mut play);
+    until(&mut play, |run| run.executed);
+    let next = next_effects(play.run(), &InFlight::new(), &Policy::default());
+    assert!(matches!(next.as_slice(), [Effect::Deliver { .. }]), "{next:?}");
+}
+
+#[test]
+fn a_retried_run_does_not_design_again() {
+    let whims = [Whim { open: true, ..whim(Decided::Nothing, true) }];
+    let replan = ReplanPolicy { enabled: false, ..ReplanPolicy::default() };
+    let mut play = Play::new(&whims, Policy { replan, ..Policy::default() });
+    until(&mut play, |run| matches!(run.hold(), Some(Hold::Review(_))));
+    play.note(Fact::Talk(TalkFact::DesignApproved { by: maria(), comment: None }));
+    until(&mut play, |run| run.end.is_some());
+    let fact = Fact::Triggered {
+        by: maria(),
+        permission: Permission::Write,
+        how: Trigger::Retried,
+        event_at: None,
+        comment: None,
+        budget: Limits::default(),
+    };
+    let (seq, at) = (play.record.seq + 1, Millis(i64::MAX / 2));
+    play.record.apply(&Entry { seq, at, run: Some(RunId("r2".to_owned())), fact });
+    let next = next_effects(play.run(), &InFlight::new(), &Policy::default());
+    let asks = matches!(next.as_slice(), [Effect::Ask { question: Question::Sequence, .. }]);
+    assert!(asks, "{next:?}");
+}
