@@ -129,6 +129,7 @@ pub(super) fn doing(run: &Run) -> String {
     match run.phase() {
         Phase::Understand => "understanding the request".to_owned(),
         Phase::Decompose => match (&talk.discovery, &talk.design) {
+            (_, _) if talk.open_round().is_some() => "reading what you said",
             (Some(_), None) if talk.discovered => "weighing the options",
             (Some(_), Some(design)) if design.summary.is_none() => "summing up the design",
             (Some(_), Some(design)) if design.approved.is_some() => "cutting the work into steps",
