@@ -403,6 +403,51 @@ async fn a_model_that_is_down_ends_the_run_with_the_reason() {
 }
 
 #[tokio::test]
+async fn a_model_that_stays_down_is_asked_again_before_the_run_fails() {
+    let room = Room::new().await;
+    room.model.always_misbehave(Some(Misbehaviour::Status(503, "{}".to_owned())));
+    let said = room.run(&[WANTED]).await;
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.err.contains("… trying again soon: "), "{}", said.err);
+    assert!(said.err.contains("planwright: the run failed: "), "{}", said.err);
+    assert!(room.entries("ask_failed").len() >= 4, "three more tries");
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_at_work_is_carried_on() {
+    let room = Room::new().await;
+    room.script();
+    let sheet = room.sheet(&WHOLE.replace("execute: true", ""));
+    let id = run_in(&room.run(&["--answers", &sheet, WANTED]).await.out);
+    // The look at the end takes its time, so that there is one in which to kill it.
+    room.model.misbehave(Misbehaviour::Slow(Duration::from_secs(5)));
+    let said = room
+        .typing(
+            &["--resume", &id],
+            &[("r to turn it down > ", "y"), ("carrying out", "LOOK"), (" 2 s", "KILL")],
+        )
+        .await;
+    assert!(!said.out.contains("Done."), "{}", said.out);
+    let said = room.run(&["--resume", &id]).await;
+    assert_eq!(said.code, 0, "nobody has to say anything any more: {}{}", said.out, said.err);
+    assert_eq!(room.entries("approved").len(), 1);
+    assert_eq!(room.entries("action_begun").len(), 3, "no action runs twice");
+    room.is_carried_out();
+}
+
+#[tokio::test]
+async fn what_the_repository_forbids_is_not_begun() {
+    let room = Room::new().await;
+    std::fs::write(room.web().join(".planwright.yaml"), "planning: { enabled: false }\n").unwrap();
+    room.git(&["add", "."]);
+    room.git(&["-c", "user.name=Ann", "-c", "user.email=ann@example.invalid", "commit", "-q", "-m", "No"]);
+    let said = room.run(&[WANTED]).await;
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("switched off"), "{}", said.out);
+    assert!(said.err.ends_with("planwright: the run did not begin\n"), "{}", said.err);
+}
+
+#[tokio::test]
 async fn what_cannot_be_saved_is_tried_again_and_said_and_not_lost() {
     let room = Room::new().await;
     room.script();

@@ -96,10 +96,9 @@ impl Sheet {
 
     fn choice(&self, decision: &DecisionPoint) -> anyhow::Result<Said> {
         let Some(value) = self.written.decisions.get(&decision.id) else { return Ok(Said::Nothing) };
-        let (chosen, why) = match value {
-            Value::Mapping(map) => (map.get("option").unwrap_or(&Value::Null), map.get("because")),
-            chosen => (chosen, None),
-        };
+        let (chosen, why) = value
+            .as_mapping()
+            .map_or((value, None), |map| (map.get("option").unwrap_or(&Value::Null), map.get("because")));
         let name = plain(chosen).with_context(|| format!("decision {}", decision.id))?.unwrap_or_default();
         let Ok(option) = words::option(decision, &name) else {
             let known: Vec<&str> = decision.options.iter().map(|option| option.id.as_str()).collect();

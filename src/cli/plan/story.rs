@@ -48,8 +48,14 @@ enum Move {
 }
 
 impl<'a> Story<'a> {
-    pub(super) fn new(seat: &'a Seat, face: &'a mut Face, go_on: String) -> Self {
-        let heard = seat.bot_comments().into_iter().map(|(id, _)| id).collect();
+    /// What the bot had written before is no news.
+    pub(super) fn new(
+        seat: &'a Seat,
+        face: &'a mut Face,
+        go_on: String,
+        before: &[(CommentId, String)],
+    ) -> Self {
+        let heard = before.iter().map(|(id, _)| *id).collect();
         Self { seat, face, sheet: None, prompt: None, go_on, heard, approved: BTreeSet::new() }
     }
 
@@ -163,7 +169,7 @@ impl<'a> Story<'a> {
                         // A command of their own.
                         None => Move::Say(id),
                     },
-                    other => other,
+                    other @ (Move::Again | Move::Leave(_)) => other,
                 }
             }
             Need::Review(_) => self.ask_review(seen, run).await,
@@ -196,7 +202,7 @@ impl<'a> Story<'a> {
                 let why = |typed: &str| Ok(words::reject(typed));
                 self.hear(seen, "what should be different?", None, why).await
             }
-            other => other,
+            other @ (Move::Say(_) | Move::Again | Move::Leave(_)) => other,
         }
     }
 
@@ -213,7 +219,7 @@ impl<'a> Story<'a> {
                 let why = |typed: &str| Ok(words::reject(typed));
                 self.hear(seen, "what should be different?", None, why).await
             }
-            other => other,
+            other @ (Move::Say(_) | Move::Again | Move::Leave(_)) => other,
         }
     }
 
