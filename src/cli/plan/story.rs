@@ -11,7 +11,7 @@ use super::seat::Seat;
 use super::sheet::{Said, Sheet};
 use super::words;
 use crate::domain::{CommentId, Spoken, parse_command};
-use crate::planning::{Record, Run};
+use crate::planning::{Record, Round, Run};
 use crate::render;
 
 pub(super) struct Story<'a> {
@@ -25,6 +25,15 @@ pub(super) struct Story<'a> {
     heard: BTreeSet<CommentId>,
     /// The requests that were approved here.
     approved: BTreeSet<String>,
+}
+
+/// What is said after five minutes without a word.
+fn offer(round: &Round) -> String {
+    let otherwise = match round.deadline.filter(|_| round.assumes) {
+        Some(at) => format!("without a word it goes on at {at} with what it assumes"),
+        None => "otherwise it waits for you".to_owned(),
+    };
+    format!("Still there? Write s to skip this question; {otherwise}.")
 }
 
 /// Why the conversation is over.
@@ -146,14 +155,13 @@ impl<'a> Story<'a> {
 
     async fn ask(&mut self, seen: i64, run: &Run, need: &Need<'_>) -> Move {
         match need {
-            Need::Answer(_, question) => {
+            Need::Answer(round, question) => {
                 let hint = if question.options.is_empty() {
                     "your answer, or s to skip".to_owned()
                 } else {
                     format!("1-{}, your own words, or s to skip", question.options.len())
                 };
-                let offer = "Still there? Write s to skip this question; otherwise it waits for you.";
-                self.hear(seen, &hint, Some(offer), |typed| words::answer(question, typed)).await
+                self.hear(seen, &hint, Some(&offer(round)), |typed| words::answer(question, typed)).await
             }
             Need::Choice(_, decision) => {
                 let recommended = decision.options.iter().position(|option| option.recommendation);
