@@ -80,6 +80,12 @@ impl App {
         Ok(self)
     }
 
+    /// With this secret for the webhooks of the local forge, whatever the settings say.
+    pub(super) fn signed_locally(mut self, secret: SecretString) -> Self {
+        self.intake.secrets.local = Some(secret);
+        self
+    }
+
     #[must_use]
     pub fn engine(&self) -> Engine {
         Engine::new(Arc::clone(&self.ctx))

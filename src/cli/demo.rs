@@ -11,7 +11,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::app::App;
-use super::out::{is_watched, say};
+use super::hook::Hook;
+use super::out::{is_watched, program, say};
 use super::sample::Sample;
 use super::serve::Signals;
 use super::stage::{self, Cast, Stage};
@@ -51,7 +52,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let hook = format!("{base}/webhooks/local");
     let (store, engine, stop) = (app.ctx.store.clone(), app.engine(), app.ctx.shutdown.clone());
     let story = async {
-        let mut stage = Stage::new(local, store, engine, hook, secret)?;
+        let mut stage = Stage::new(local, store, engine, Hook::new(hook, secret)?)?;
         let mut told = tell(&mut stage, &cast, &sample, &dir).await;
         if told.is_ok() && args.serve {
             told = keep_serving(&base, stop.clone()).await;
@@ -183,11 +184,6 @@ async fn scene(number: &str, title: &str) {
     if is_watched() {
         tokio::time::sleep(Duration::from_millis(400)).await;
     }
-}
-
-/// The program as it was called, so that what is printed can be copied.
-fn program() -> String {
-    std::env::args().next().unwrap_or_else(|| "planwright".to_owned())
 }
 
 fn farewell(stage: &Stage, sample: &Sample, delivery: &Delivery, dir: &Path) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! Purpose: the command line: reads arguments, wires the rooms together, prints for people or programs.
 //!
 //! Exit codes: 0 all is well, 1 something is wrong and was said on standard error, 2 the command was not understood.
+//! `plan` has three more: 3 it waits for a person, 4 it was cancelled, 130 it was left by Ctrl-C.
 
 pub mod app;
 pub mod config;
@@ -11,10 +12,12 @@ mod dossier;
 mod explain;
 mod explain_talk;
 mod history;
+mod hook;
 mod instance;
 mod journal;
 mod out;
 mod phrases;
+mod plan;
 mod plan_diffs;
 mod plans;
 mod runs;
@@ -57,6 +60,8 @@ enum Command {
     Serve,
     /// Watch the bot at work on a sample issue: no account, key or network needed
     Demo(demo::DemoArgs),
+    /// Plan with you in the terminal, on the git repository of this directory
+    Plan(plan::PlanArgs),
     /// Plan a thread and print what would be posted, without posting anything
     Simulate(simulate::SimulateArgs),
     /// List the runs, or show one with its plan
@@ -91,15 +96,26 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
-    let quiet_by_default = !matches!(args.command, Command::Serve);
+    let default_filter = match &args.command {
+        Command::Serve => telemetry::DEFAULT_FILTER,
+        // What goes wrong is said where the person looks, in between questions.
+        Command::Plan(_) => "off",
+        Command::Demo(_)
+        | Command::Simulate(_)
+        | Command::Runs(_)
+        | Command::History(_)
+        | Command::Config(_)
+        | Command::Doctor(_) => "error",
+    };
     let path = args.config.as_deref();
     // Not every command needs settings; the log only wants to know which secrets it must not show.
     let config = Config::load(path, env);
     let redactor = config.as_ref().map(|config| config.redactor(env)).unwrap_or_default();
-    init_logs(args, if quiet_by_default { "error" } else { telemetry::DEFAULT_FILTER }, redactor.clone())?;
+    init_logs(args, default_filter, redactor.clone())?;
     match &args.command {
         Command::Serve => block_on(serve::run(config?, env, redactor)),
         Command::Demo(demo) => block_on(demo::run(demo)),
+        Command::Plan(plan) => block_on(plan::run(plan, plan::Loaded { config, path }, env)),
         Command::Simulate(simulate) => block_on(simulate::run(simulate, config?, env)),
         Command::Runs(command) => block_on(runs::run(command, config?)),
         Command::History(command) => block_on(history::run(command, config?)),

@@ -16,6 +16,11 @@ pub(super) fn is_watched() -> bool {
     std::io::stdout().is_terminal()
 }
 
+/// The program as it was called, so that what is printed can be copied.
+pub(super) fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "planwright".to_owned())
+}
+
 /// Whether the only trouble is a reader that went away (`| head`), which has what it wanted.
 pub(super) fn reader_left(error: &anyhow::Error) -> bool {
     let cause = error.root_cause().downcast_ref::<std::io::Error>();

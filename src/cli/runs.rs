@@ -49,9 +49,9 @@ pub(super) async fn run(command: &RunsCommand, config: Config) -> anyhow::Result
     Ok(ExitCode::SUCCESS)
 }
 
-type Known = (ThreadRef, Record);
+pub(super) type Known = (ThreadRef, Record);
 
-async fn records(store: &Store) -> anyhow::Result<Vec<Known>> {
+pub(super) async fn records(store: &Store) -> anyhow::Result<Vec<Known>> {
     let mut records = vec![];
     for thread in store.threads().await? {
         let rows = store.journal(&thread).await?;

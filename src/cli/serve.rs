@@ -52,6 +52,14 @@ impl Signals {
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
+    /// Returns when the process was told to end.
+    pub(super) async fn heard(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+
     /// Returns when the process was told to end, or the server ended by itself.
     pub(super) async fn cancel(mut self, stop: CancellationToken) {
         tokio::select! {

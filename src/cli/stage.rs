@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use anyhow::bail;
 
 use super::app::local_bot;
 use super::explain::Explainer;
+use super::hook::Hook;
 use super::out::{is_watched, say};
 use super::sample;
 use super::terminal::{self, BOLD, DIM, paint};
@@ -70,9 +69,7 @@ pub(super) struct Stage {
     pub local: Local,
     pub store: Store,
     pub engine: Engine,
-    pub http: reqwest::Client,
-    pub hook: String,
-    pub secret: String,
+    pub hook: Hook,
     pub thread: ThreadRef,
     seen: Seen,
 }
@@ -93,15 +90,8 @@ struct Seen {
 }
 
 impl Stage {
-    pub(super) fn new(
-        local: Local,
-        store: Store,
-        engine: Engine,
-        hook: String,
-        secret: String,
-    ) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder().no_proxy().build().context("cannot build an HTTP client")?;
-        Ok(Self { local, store, engine, http, hook, secret, thread: thread()?, seen: Seen::default() })
+    pub(super) fn new(local: Local, store: Store, engine: Engine, hook: Hook) -> anyhow::Result<Self> {
+        Ok(Self { local, store, engine, hook, thread: thread()?, seen: Seen::default() })
     }
 
     /// Somebody does something; the forge tells the server by a signed webhook, and we watch until all is quiet.
@@ -124,21 +114,7 @@ impl Stage {
 
     /// Sends a webhook as a forge does, and returns the status that came back.
     pub(super) async fn deliver(&self, sent: &Sent) -> anyhow::Result<u16> {
-        let body = serde_json::to_vec(&sent.event)?;
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).context("the secret cannot be used")?;
-        mac.update(&body);
-        let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
-        let answer = self
-            .http
-            .post(&self.hook)
-            .header("x-planwright-delivery", &sent.id)
-            .header("x-hub-signature-256", signature)
-            .body(body)
-            .send()
-            .await
-            .context("the server did not answer")?;
-        Ok(answer.status().as_u16())
+        self.hook.send(&sent.event, &sent.id).await
     }
 
     async fn watch(&mut self) -> anyhow::Result<()> {

@@ -46,6 +46,10 @@ pub struct Ctx {
     pub lease_ms: i64,
     /// How many threads are driven at once.
     pub parallel: usize,
+    /// The one thread that is driven; all of them when none is named.
+    pub only: Option<ThreadRef>,
+    /// What the names of new runs begin with.
+    pub run_prefix: &'static str,
     pub clock: fn() -> Millis,
     pub paces: BTreeMap<ForgeKind, Pace>,
     pub repo_files: RepoFiles,
@@ -86,6 +90,8 @@ impl Ctx {
             patience_ms: 30_000,
             lease_ms: 15_000,
             parallel: 32,
+            only: None,
+            run_prefix: "",
             clock: super::now,
             paces,
             repo_files: RepoFiles::default(),

@@ -136,7 +136,7 @@ impl Desk {
         let mut out = vec![];
         for fact in facts {
             if matches!(fact, Fact::Triggered { .. }) {
-                live = Some(RunId(uuid::Uuid::now_v7().to_string()));
+                live = Some(RunId(format!("{}{}", ctx.run_prefix, uuid::Uuid::now_v7())));
             }
             let run = if fact.is_of_thread() { None } else { live.clone() };
             let mut json = serde_json::to_value(&fact).context("cannot write a fact as JSON")?;

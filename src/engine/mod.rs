@@ -56,6 +56,8 @@ pub use hands::Hands;
 pub use pace::Pace;
 pub use simulate::{Simulated, simulate};
 
+use crate::store::{StoreError, ThreadLease};
+
 /// How often to look for work that no poke announced: timers, expired leases, other replicas' deliveries.
 const POLL: Duration = Duration::from_millis(500);
 /// How long pokes are gathered before the next look.
@@ -106,7 +108,7 @@ impl Engine {
 
     async fn start_drives(&self, drives: &mut JoinSet<()>) {
         while drives.len() < self.ctx.parallel {
-            match self.ctx.store.claim(&self.ctx.owner, self.ctx.now(), self.ctx.lease_ms).await {
+            match self.claim().await {
                 Ok(Some(lease)) => {
                     drives.spawn(drive::drive(Arc::clone(&self.ctx), lease));
                 }
@@ -119,14 +121,30 @@ impl Engine {
         }
     }
 
+    async fn claim(&self) -> Result<Option<ThreadLease>, StoreError> {
+        let Ctx { store, owner, lease_ms, only, .. } = &*self.ctx;
+        match only {
+            Some(thread) => store.claim_only(thread, owner, self.ctx.now(), *lease_ms).await,
+            None => store.claim(owner, self.ctx.now(), *lease_ms).await,
+        }
+    }
+
     /// Waits until no thread has anything left to do now. Timers in the future do not count.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub async fn idle(&self) -> anyhow::Result<()> {
-        while self.ctx.store.is_busy(self.ctx.now()).await? {
+        while self.is_busy().await? {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         Ok(())
+    }
+
+    async fn is_busy(&self) -> Result<bool, StoreError> {
+        let (store, now) = (&self.ctx.store, self.ctx.now());
+        match &self.ctx.only {
+            Some(thread) => store.is_busy_with(thread, now).await,
+            None => store.is_busy(now).await,
+        }
     }
 }

@@ -71,6 +71,9 @@ impl Run {
             | TalkFact::DecisionsFound { .. }
             | TalkFact::DesignSummarised { .. } => self.heard_from_model(at, fact),
         }
+        if !self.talk.is_consistent() {
+            self.talk.back_to_discovery();
+        }
     }
 
     fn ticks_seen(&mut self, questions: &[Vec<usize>], decisions: &[(String, Vec<String>)]) {
@@ -174,6 +177,26 @@ impl Design {
 }
 
 impl Talk {
+    /// Whether choices and decisions belong together. They always do, unless a journal was written by another version or
+    /// has lost a part; then nobody can know any more what was decided.
+    fn is_consistent(&self) -> bool {
+        let Some(design) = &self.design else { return true };
+        let known = |(id, choice): (&String, &Choice)| {
+            let decision = design.decisions.iter().find(|decision| decision.id == *id);
+            decision.is_some_and(|decision| decision.option(&choice.option).is_some())
+        };
+        let settled = design.summary.is_none() || design.open_decisions().is_empty();
+        let reviewed = design.approved.is_none() || design.summary.is_some();
+        design.choices.iter().all(known) && settled && reviewed
+    }
+
+    /// What people answered stays answered, and nothing is asked twice.
+    fn back_to_discovery(&mut self) {
+        self.discovery = None;
+        self.discovered = false;
+        self.design = None;
+    }
+
     fn with_round(&mut self, number: u32, change: impl FnOnce(&mut Round)) {
         if let Some(round) = self.rounds.iter_mut().find(|round| round.number == number) {
             change(round);
@@ -262,5 +285,70 @@ impl Talk {
             .any(|question| self.answers.get(&question.id).is_some_and(|given| given.answer.is_some()));
         self.rethink |= answered && round.purpose == Purpose::Clarification;
         self.unread.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Account, Permission};
+    use crate::plan::{DecisionPoint, DesignOption, Tradeoffs};
+    use crate::planning::converse::Interactive;
+    use crate::planning::{Effect, InFlight, Policy, Question, RunId, Trigger, next_effects};
+
+    fn at_design() -> Run {
+        let ada = Account::person(2, "ada");
+        let mut run = Run::new(RunId("planning-1".to_owned()), ada, Trigger::Assigned, Millis(0));
+        run.goal = Some(crate::plan::Goal {
+            main_objective: "Greet".to_owned(),
+            success_criteria: vec![],
+            constraints: vec![],
+            context: String::new(),
+            design_choices_open: true,
+        });
+        run.talk.discovery = Some(vec![]);
+        run.talk.discovered = true;
+        let option = DesignOption {
+            id: "opt-a".to_owned(),
+            name: "Memory".to_owned(),
+            description: String::new(),
+            tradeoffs: Tradeoffs::default(),
+            recommendation: false,
+        };
+        let decision =
+            DecisionPoint { id: "d-1".to_owned(), topic: "Where".to_owned(), options: vec![option] };
+        run.talk.design = Some(Design { decisions: vec![decision], ..Design::default() });
+        run
+    }
+
+    fn chosen(decision: &str, option: &str) -> TalkFact {
+        TalkFact::Chosen {
+            by: Account::person(2, "ada"),
+            permission: Permission::Admin,
+            decision: decision.to_owned(),
+            option: option.to_owned(),
+            rationale: String::new(),
+            comment: None,
+        }
+    }
+
+    #[test]
+    fn a_conversation_that_contradicts_itself_goes_back_to_discovery() {
+        let by = Account::person(2, "ada");
+        let approved = TalkFact::DesignApproved { by, comment: None };
+        for (fact, back) in [
+            (chosen("d-1", "opt-a"), false),
+            (chosen("d-1", "opt-z"), true),
+            (chosen("d-9", "opt-a"), true),
+            (approved, true),
+        ] {
+            let mut run = at_design();
+            run.talks(Millis(1), &fact);
+            assert_eq!(run.talk.design.is_none(), back, "{fact:?}");
+            let policy = Policy { interactive: Interactive::Always, ..Policy::default() };
+            let next = next_effects(&run, &InFlight::new(), &policy);
+            let discovers = matches!(&next[..], [Effect::Ask { question: Question::Discover, .. }]);
+            assert_eq!(discovers, back, "{fact:?}: {next:?}");
+        }
     }
 }

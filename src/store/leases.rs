@@ -48,12 +48,37 @@ impl Store {
         now: Millis,
         lease_ms: i64,
     ) -> Result<Option<ThreadLease>, StoreError> {
+        self.claim_among(None, owner, now, lease_ms).await
+    }
+
+    /// As [`Store::claim`], but takes this thread or none.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn claim_only(
+        &self,
+        thread: &ThreadRef,
+        owner: &str,
+        now: Millis,
+        lease_ms: i64,
+    ) -> Result<Option<ThreadLease>, StoreError> {
+        self.claim_among(Some(thread), owner, now, lease_ms).await
+    }
+
+    async fn claim_among(
+        &self,
+        only: Option<&ThreadRef>,
+        owner: &str,
+        now: Millis,
+        lease_ms: i64,
+    ) -> Result<Option<ThreadLease>, StoreError> {
         let mut writer = self.writer().await?;
         // The condition stands twice: on PostgreSQL another claim may come between the choice and the update.
         let row = sqlx::query(
             "UPDATE threads SET lease_owner = $1, lease_until = $2, wake_at = NULL, fence = fence + 1 \
              WHERE thread = (SELECT thread FROM threads \
-                 WHERE lease_until <= $3 OR (lease_until IS NULL AND wake_at <= $3) \
+                 WHERE (lease_until <= $3 OR (lease_until IS NULL AND wake_at <= $3)) \
+                 AND (thread = $4 OR CAST($4 AS TEXT) IS NULL) \
                  ORDER BY COALESCE(lease_until, wake_at), thread LIMIT 1) \
              AND (lease_until <= $3 OR (lease_until IS NULL AND wake_at <= $3)) \
              RETURNING thread, fence",
@@ -61,6 +86,7 @@ impl Store {
         .bind(owner)
         .bind(now.plus(lease_ms).0)
         .bind(now.0)
+        .bind(only.map(ToString::to_string))
         .fetch_all(&mut writer.connection)
         .await?;
         writer.keep();
@@ -161,6 +187,21 @@ impl Store {
             "SELECT COUNT(*) AS busy FROM threads WHERE lease_until IS NOT NULL OR wake_at <= $1",
         )
         .bind(now.0)
+        .fetch_one(&self.shared.readers)
+        .await?;
+        Ok(row.try_get::<i64, _>("busy")? > 0)
+    }
+
+    /// As [`Store::is_busy`], for one thread.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn is_busy_with(&self, thread: &ThreadRef, now: Millis) -> Result<bool, StoreError> {
+        let row = sqlx::query(
+            "SELECT COUNT(*) AS busy FROM threads WHERE thread = $2 AND (lease_until IS NOT NULL OR wake_at <= $1)",
+        )
+        .bind(now.0)
+        .bind(thread.to_string())
         .fetch_one(&self.shared.readers)
         .await?;
         Ok(row.try_get::<i64, _>("busy")? > 0)

@@ -45,9 +45,10 @@ fn home(text: &str) -> tempfile::TempDir {
     dir
 }
 
-const COMMANDS: [&[&str]; 16] = [
+const COMMANDS: [&[&str]; 17] = [
     &["serve"],
     &["demo"],
+    &["plan"],
     &["simulate"],
     &["runs"],
     &["runs", "list"],

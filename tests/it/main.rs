@@ -8,6 +8,7 @@ mod authority;
 mod cli;
 mod cli_acting;
 mod cli_doctor;
+mod cli_plan;
 mod config;
 mod core;
 mod fake_forge;

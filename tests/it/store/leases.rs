@@ -23,6 +23,21 @@ async fn a_thread_is_claimed_once_and_again_when_its_lease_ran_out() {
 }
 
 #[tokio::test]
+async fn who_works_for_one_thread_takes_no_other_and_waits_for_no_other() {
+    let at = Fixture::new().await;
+    let (mine, other) = (thread(NAME), thread("github:acme/web#2"));
+    at.store.wake(&other, NOW.plus(-1)).await.unwrap();
+    assert!(at.store.claim_only(&mine, "a", NOW, LEASE_MS).await.unwrap().is_none());
+    assert!(!at.store.is_busy_with(&mine, NOW).await.unwrap() && at.store.is_busy(NOW).await.unwrap());
+    at.store.wake(&mine, NOW).await.unwrap();
+    assert!(at.store.is_busy_with(&mine, NOW).await.unwrap());
+    let lease = at.store.claim_only(&mine, "a", NOW, LEASE_MS).await.unwrap().unwrap();
+    assert_eq!(lease.thread(), &mine);
+    assert!(at.store.claim_only(&mine, "b", NOW, LEASE_MS).await.unwrap().is_none());
+    assert_eq!(at.store.claim("b", NOW, LEASE_MS).await.unwrap().unwrap().thread(), &other);
+}
+
+#[tokio::test]
 async fn a_renewed_lease_lasts() {
     let at = Fixture::new().await;
     let lease = at.leased(NAME).await;

@@ -9,14 +9,14 @@ use super::talk::clear;
 
 const ALWAYS: &str = "planning: { enabled: true, interactive: always }\n";
 
-fn questions() -> Value {
+pub(crate) fn questions() -> Value {
     json!({"questions": [
         {"id": "q-1", "type": "scope", "question": "Which logins?", "context": "", "options": ["web", "api"], "assumption": null},
         {"id": "q-2", "type": "priority", "question": "What comes first?", "context": "", "options": [], "assumption": null},
     ]})
 }
 
-fn decisions() -> Value {
+pub(crate) fn decisions() -> Value {
     let option = |id: &str, name: &str, best: bool| {
         json!({"id": id, "name": name, "description": format!("{name} it is"),
                "tradeoffs": {"pros": ["simple"], "cons": ["slow"]}, "recommendation": best})

@@ -7,7 +7,7 @@ pub(crate) mod acting;
 mod bad_input;
 pub(crate) mod bot;
 mod crash;
-mod design;
+pub(crate) mod design;
 mod failpoints;
 mod others;
 mod passing;
