@@ -89,7 +89,7 @@ impl Runs {
 }
 
 fn planning((thread, record): &Known) -> Option<(&ThreadRef, &Run)> {
-    record.run.as_ref().filter(|run| run.id.0.starts_with(PREFIX)).map(|run| (thread, run))
+    record.run.as_deref().filter(|run| run.id.0.starts_with(PREFIX)).map(|run| (thread, run))
 }
 
 fn age(ms: i64) -> String {

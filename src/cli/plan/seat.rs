@@ -85,7 +85,7 @@ impl Seat {
                 face.quiet();
                 return Ok(record);
             }
-            face.doing(&record.run.as_ref().map_or_else(|| "starting".to_owned(), doing));
+            face.doing(&record.run.as_deref().map_or_else(|| "starting".to_owned(), doing));
             looks += 1;
             if looks.is_multiple_of(LOOKS_PER_CHECK) || tries.count > 0 {
                 match self.store.ready().await {
