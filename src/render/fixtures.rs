@@ -111,6 +111,7 @@ pub(super) fn revised_once() -> Run {
     actions.iter_mut().filter(|a| a.task_id.0 == "task_3").for_each(|a| a.id = ActionId("a3".to_owned()));
     let second = Revision {
         origin: origin(1, Level::Partial, 10),
+        sealed_steps: vec![StepId("task_1".to_owned())],
         sealed: vec![action(1, "task_1")],
         sequence: Some(Sequence { actions, at: at(12) }),
         ..next
