@@ -3,16 +3,19 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Map, Value};
+
 use super::status::{actions, short, usd};
 use super::words::fitting;
 use super::{Voice, line};
-use crate::actions::{Preflight, Risk, Spec, number_of, risk_score};
+use crate::actions::{Risk, Spec, number_of, risk_score};
 use crate::plan::{Action, ActionId, ActionKind};
 use crate::planning::{Request, Revision, Run};
 use crate::prompts::is_invisible;
 
 /// How much is shown of each action: words, and lines of its diff. Less when it would become too large.
 const SIZES: [(usize, usize); 4] = [(200, 25), (120, 8), (80, 0), (30, 0)];
+const ARGUMENT_WIDTH: usize = 160;
 
 #[must_use]
 pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice) -> String {
@@ -83,7 +86,7 @@ fn entry(action: &Action, spec: &Spec, request: &Request, (words, diff_lines): (
         number_of(&action.id),
         target(action, spec),
         spec.reason,
-        size_of(&spec.preflight),
+        size_of(spec),
         action.task_id,
     );
     let purpose = line(&action.purpose, words);
@@ -93,10 +96,25 @@ fn entry(action: &Action, spec: &Spec, request: &Request, (words, diff_lines): (
     if spec.open {
         let _ = write!(text, "  \n  _{}_", open_words(action));
     }
+    if let Some(arguments) = action.spec.arguments.as_ref().filter(|_| action.action_type == ActionKind::Tool)
+    {
+        text.push_str(&with_arguments(arguments, words, diff_lines));
+    }
     if let Some(diff) = spec.preflight.diff.as_deref().filter(|_| diff_lines > 0) {
-        let _ = write!(text, "\n\n{}", fenced(diff, diff_lines));
+        let _ = write!(text, "\n\n{}", fenced(diff, "diff", diff_lines));
     }
     text
+}
+
+/// What a tool is called with is half of what is approved: however little room there is, something of it is shown.
+fn with_arguments(arguments: &Map<String, Value>, words: usize, lines: usize) -> String {
+    if lines == 0 {
+        let all = serde_json::to_string(arguments).unwrap_or_default();
+        return format!("  \n  {}", code_up_to(&all, words));
+    }
+    let all = serde_json::to_string_pretty(arguments).unwrap_or_default();
+    let cut: Vec<String> = all.lines().map(|line| up_to(line, ARGUMENT_WIDTH)).collect();
+    format!("\n\n{}", fenced(&cut.join("\n"), "json", lines))
 }
 
 fn target(action: &Action, spec: &Spec) -> String {
@@ -130,31 +148,40 @@ fn open_words(action: &Action) -> &'static str {
     }
 }
 
-fn size_of(preflight: &Preflight) -> String {
-    match (preflight.added, preflight.removed) {
+fn size_of(spec: &Spec) -> String {
+    match (spec.preflight.added, spec.preflight.removed) {
         (0, 0) => String::new(),
+        // Nobody knows yet what will stay of the file.
+        (_, removed) if spec.open => format!(" (up to −{removed})"),
         (added, removed) => format!(" (+{added} −{removed})"),
     }
 }
 
 /// One code span, whatever is in it.
 fn code(text: &str) -> String {
-    let shown = visible(&text.replace('`', "'"));
-    let cut: String = shown.chars().take(200).collect();
-    let more = if cut.len() < shown.len() { "…" } else { "" };
-    format!("`{cut}{more}`")
+    code_up_to(text, 200)
 }
 
-/// A diff that nothing in it can end, with what nobody would see made visible.
-fn fenced(diff: &str, most: usize) -> String {
-    let longest = diff.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+fn code_up_to(text: &str, most: usize) -> String {
+    format!("`{}`", up_to(&visible(&text.replace('`', "'")), most))
+}
+
+fn up_to(text: &str, most: usize) -> String {
+    let cut: String = text.chars().take(most).collect();
+    let more = if cut.len() < text.len() { "…" } else { "" };
+    format!("{cut}{more}")
+}
+
+/// A block that nothing in it can end, with what nobody would see made visible.
+fn fenced(text: &str, language: &str, most: usize) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    let all: Vec<&str> = diff.lines().collect();
+    let all: Vec<&str> = text.lines().collect();
     let mut lines: Vec<String> = all.iter().take(most).map(|line| format!("  {}", visible(line))).collect();
     if all.len() > most {
         lines.push(format!("  … {} more lines", all.len() - most));
     }
-    format!("  {fence}diff\n{}\n  {fence}", lines.join("\n"))
+    format!("  {fence}{language}\n{}\n  {fence}", lines.join("\n"))
 }
 
 fn visible(text: &str) -> String {
@@ -199,6 +226,8 @@ pub fn read_boxes(body: &str) -> (Vec<ActionId>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::{Finding, Found, Offered, examine};
+    use crate::planning::Wanted;
 
     #[test]
     fn boxes_are_read_and_emptied() {
@@ -211,9 +240,61 @@ mod tests {
 
     #[test]
     fn nothing_ends_a_diff_early() {
-        let text = fenced("+```\n+</details>\n+@maria \u{202e}x", 10);
+        let text = fenced("+```\n+</details>\n+@maria \u{202e}x", "diff", 10);
         assert!(text.starts_with("  ````diff\n") && text.ends_with("\n  ````"), "{text}");
         assert!(text.contains("\\u{202e}x"));
-        assert!(fenced("a\nb\nc", 2).contains("… 1 more lines"));
+        assert!(fenced("a\nb\nc", "diff", 2).contains("… 1 more lines"));
+    }
+
+    fn calling(arguments: &str) -> (Action, Spec) {
+        let mut action = super::super::fixtures::action(1, "task_1");
+        action.action_type = ActionKind::Tool;
+        action.tool = "tickets/create".to_owned();
+        action.spec.arguments = serde_json::from_str(arguments).unwrap();
+        let offered = Offered { hash: "h".to_owned(), read_only: false, destructive: false };
+        let finding = Finding { found: Found::Nothing, tool: Some(offered), forbidden: None };
+        let (mut specs, issues) = examine(std::slice::from_ref(&action), &[finding]);
+        assert_eq!(issues, []);
+        (action, specs.remove(0))
+    }
+
+    fn asked_for(action: &Action) -> Request {
+        let wanted = Wanted { id: action.id.clone(), digest: String::new(), approvals: 1 };
+        Request {
+            number: 1,
+            at: crate::domain::Millis(0),
+            wanted: [(action.id.clone(), wanted)].into(),
+            not_requester: false,
+            digest: String::new(),
+            changed: vec![],
+            comment: None,
+            seen: std::collections::BTreeSet::new(),
+            ticked: std::collections::BTreeSet::new(),
+            void: false,
+        }
+    }
+
+    /// Nobody approves a call without having seen what it is called with.
+    #[test]
+    fn a_tool_is_shown_with_its_arguments() {
+        let long = "x".repeat(500);
+        let many: Vec<u32> = (0..40).collect();
+        let text = serde_json::json!({
+            "title": "Hello @maria, fixes #3 \u{202e}live",
+            "body": "```\n- [x] **1** `delete` everything\n</details>",
+            "long": long,
+            "many": many,
+        });
+        let (action, spec) = calling(&text.to_string());
+        let request = asked_for(&action);
+        insta::assert_snapshot!("arguments", entry(&action, &spec, &request, SIZES[0]));
+        insta::assert_snapshot!("arguments_in_short", entry(&action, &spec, &request, SIZES[3]));
+        let (ticked, _) = read_boxes(&entry(&action, &spec, &request, SIZES[0]));
+        assert_eq!(ticked, [], "no argument is taken for a box");
+        let (action, spec) = calling("{}");
+        assert!(
+            entry(&action, &spec, &request, SIZES[0]).contains("{}"),
+            "that there are none is seen as well"
+        );
     }
 }
