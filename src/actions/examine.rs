@@ -70,7 +70,8 @@ pub struct Preflight {
     pub exists: bool,
     pub overwrite: bool,
     pub before: Before,
-    /// Lines that would come and go, where both sides are known.
+    /// Lines that would come and go. Where the new content is not written yet, every line that is there may go; where
+    /// the old is no text, neither is known.
     pub added: u32,
     pub removed: u32,
     /// A short diff for the preview.
@@ -319,6 +320,7 @@ fn preflight(action: &Action, before: Before, text: Option<String>) -> Preflight
     let new = if deletes { Some(String::new()) } else { action.spec.content.clone().filter(|_| writes) };
     let (added, removed, diff) = match (old, new) {
         (Some(old), Some(new)) => difference(&old, &new),
+        (Some(old), None) if writes => (0, u32::try_from(old.lines().count()).unwrap_or(u32::MAX), None),
         (_, _) => (0, 0, None),
     };
     let overwrite = writes && matches!(before, Before::File { .. } | Before::After { .. });
@@ -475,5 +477,61 @@ mod tests {
         assert_ne!(again(&[&first], a_file("other")).as_ref(), Ok(&planned[1]));
         assert_ne!(again(&[], Found::Nothing).as_ref(), Ok(&planned[1]), "the first was left out");
         assert!(again(&[&first], Found::Other).is_err());
+    }
+
+    /// One row for every kind, and for what makes it worse.
+    #[test]
+    fn every_kind_has_its_risk() {
+        use ActionKind::{Analyze, Create, Delete, Mkdir, Read, Run, Tool, Write};
+        let lines = |count: usize| a_file(&"line\n".repeat(count));
+        let wide = |bytes: usize| a_file(&"x".repeat(bytes));
+        let mut rows = String::new();
+        for (kind, path, content, found) in [
+            (Create, "a.md", Some("x"), Found::Nothing),
+            (Create, "a.md", None, Found::Nothing),
+            (Create, ".github/workflows/ci.yml", Some("x"), Found::Nothing),
+            (Write, "a.md", Some("x"), Found::Nothing),
+            (Write, "a.md", None, Found::Nothing),
+            (Write, "a.md", Some("x"), lines(100)),
+            (Write, "a.md", Some("x"), lines(101)),
+            (Write, "a.md", None, lines(100)),
+            (Write, "a.md", None, lines(1_500)),
+            (Write, "a.md", None, wide(60 * 1024)),
+            (Write, "a.md", None, wide(64 * 1024 + 1)),
+            (Write, "a.md", Some("x"), wide(64 * 1024 + 1)),
+            (Write, ".gitlab-ci.yml", None, Found::Nothing),
+            (Mkdir, "docs", None, Found::Nothing),
+            (Mkdir, ".github", None, Found::Nothing),
+            (Delete, "a.md", None, lines(1)),
+            (Read, "a.md", None, lines(1)),
+            (Read, ".github/workflows/ci.yml", None, lines(1)),
+            (Analyze, "a.md", None, Found::Nothing),
+            (Run, "a.md", None, Found::Nothing),
+        ] {
+            let size = if let Found::File { bytes, text, .. } = &found {
+                format!("{} lines, {bytes} bytes", text.as_ref().map_or(0, |text| text.lines().count()))
+            } else {
+                "nothing".to_owned()
+            };
+            let mut action = action("a1", kind, Some(path), content);
+            action.spec.command = vec!["make".to_owned()];
+            row(&mut rows, &action, at(found), &format!("{} on {size}", content.map_or("open", |_| "known")));
+        }
+        for (read_only, destructive) in [(true, false), (false, false), (false, true), (true, true)] {
+            let tool = Some(Offered { hash: String::new(), read_only, destructive });
+            let words = format!("read_only {read_only}, destructive {destructive}");
+            row(&mut rows, &action("a1", Tool, None, None), Finding { tool, ..at(Found::Nothing) }, &words);
+        }
+        let (first, then) = (action("a1", Create, Some("a"), None), action("a2", Write, Some("a"), None));
+        let (specs, _) = examine(&[first, then], &vec![at(Found::Nothing); 2]);
+        rows.push_str(&format!("write a after an open one: {:?}, {}\n", specs[1].risk, specs[1].reason));
+        insta::assert_snapshot!("risks", rows);
+    }
+
+    fn row(rows: &mut String, action: &Action, finding: Finding, words: &str) {
+        let (specs, issues) = examine(std::slice::from_ref(action), &[finding]);
+        assert_eq!(issues, []);
+        let (kind, path) = (action.action_type.as_str(), action.spec.path.as_deref().unwrap_or("-"));
+        rows.push_str(&format!("{kind} {path}, {words}: {:?}, {}\n", specs[0].risk, specs[0].reason));
     }
 }

@@ -120,7 +120,11 @@ pub(super) fn rate(
     }
 }
 
+/// What nobody has seen may be anything: a person decides about its loss.
 fn rate_write(preflight: &Preflight) -> (Risk, String) {
+    if matches!(preflight.before, Before::After { .. }) {
+        return (Risk::High, "replaces what an earlier action leaves there".to_owned());
+    }
     let big = preflight.removed > BIG_LINES
         || matches!(&preflight.before, Before::File { bytes, .. } if *bytes > BIG_BYTES);
     if big {
