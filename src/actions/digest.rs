@@ -72,7 +72,6 @@ pub fn what_changed(then: (&Ground, &Spec), now: (&Ground, &Spec)) -> Vec<String
         }
     };
     note(old_ground.thread != new_ground.thread, "the title or the description of this thread");
-    note(old_ground.base != new_ground.base, "the commit that the work starts from");
     note(old_ground.settings != new_ground.settings, "the settings of this repository");
     note(old_ground.expires != new_ground.expires, "the time: the approval has run out");
     note(old.tool_hash != new.tool_hash, "the tool behind it");

@@ -18,4 +18,4 @@ pub use examine::{
 pub use path::{BadPath, RepoPath};
 pub use risk::{Risk, is_sensitive, risk_score};
 pub use scope::{InScope, OutOfScope, tools_of, within};
-pub use selection::{BadSelection, Choice, Item, PutUp, Selection, What, choose, number_of};
+pub use selection::{BadSelection, Choice, Item, PutUp, Selection, What, choose, number_of, ungrounded};

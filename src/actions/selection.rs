@@ -181,13 +181,15 @@ pub struct PutUp<'a> {
     pub asked: &'a BTreeSet<ActionId>,
     /// What is done or approved already, and so can be built on.
     pub settled: &'a BTreeSet<ActionId>,
+    /// Of that, what has not begun: it stays out as well if its ground is left out.
+    pub waiting: &'a BTreeSet<ActionId>,
     pub ticked: &'a BTreeSet<ActionId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     pub chosen: BTreeSet<ActionId>,
-    /// Selected, but without ground once others are left out.
+    /// Selected, or approved before and not begun, but without ground once others are left out.
     pub ungrounded: Vec<(ActionId, String)>,
 }
 
@@ -234,26 +236,35 @@ fn numbered(number: u32) -> ActionId {
     ActionId(format!("a{number}"))
 }
 
+/// What was approved before and has not begun, and misses its ground once nothing more is approved.
+#[must_use]
+pub fn ungrounded(up: &PutUp<'_>) -> Vec<(ActionId, String)> {
+    close(BTreeSet::new(), up).1
+}
+
 /// Takes out what would miss its ground, until nothing more has to go.
 fn close(mut chosen: BTreeSet<ActionId>, up: &PutUp<'_>) -> (BTreeSet<ActionId>, Vec<(ActionId, String)>) {
+    let mut waiting = up.waiting.clone();
     let mut ungrounded = vec![];
     loop {
+        let can_go = |id: &ActionId| chosen.contains(id) || waiting.contains(id);
+        let stands = |id: &ActionId| can_go(id) || (up.settled.contains(id) && !up.waiting.contains(id));
         let missing = up
             .actions
             .iter()
-            .filter(|action| chosen.contains(&action.id))
-            .find_map(|action| missing_ground(action, &chosen, up).map(|why| (action.id.clone(), why)));
+            .filter(|action| can_go(&action.id))
+            .find_map(|action| missing_ground(action, &stands, up).map(|why| (action.id.clone(), why)));
         let Some((id, why)) = missing else { return (chosen, ungrounded) };
         chosen.remove(&id);
+        waiting.remove(&id);
         ungrounded.push((id, why));
     }
 }
 
-fn missing_ground(action: &Action, chosen: &BTreeSet<ActionId>, up: &PutUp<'_>) -> Option<String> {
-    let stands = |id: &ActionId| chosen.contains(id) || up.settled.contains(id);
+fn missing_ground(action: &Action, stands: &impl Fn(&ActionId) -> bool, up: &PutUp<'_>) -> Option<String> {
     let step = up.steps.iter().find(|step| step.id == action.task_id);
     for on in step.iter().flat_map(|step| &step.dependencies) {
-        if let Some(id) = unfinished(on, up, &stands) {
+        if let Some(id) = unfinished(on, up, stands) {
             return Some(format!("it needs `{on}`, of which action {} is left out", number_of(&id)));
         }
     }

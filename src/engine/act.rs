@@ -13,13 +13,14 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::ctx::Ctx;
+use super::gate::{self, Gate};
 use super::hands::{Bench, Trouble, allowed_command, remote};
 use super::preflight::settings_of;
 use crate::actions::{InScope, RepoPath, within};
 use crate::config::Deliver;
 use crate::domain::ThreadRef;
 use crate::plan::{Action, ActionKind, Call};
-use crate::planning::{AskProblem, Evidence, Fact, Key, Outcome, Run};
+use crate::planning::{AskProblem, Evidence, Fact, Key, NOTHING_TO_CHANGE, Outcome, Run};
 use crate::render;
 use crate::tools::files::{FileError, Files};
 use crate::tools::git::{Commit, Committed, GitError};
@@ -89,7 +90,64 @@ impl Deed {
     }
 }
 
+/// Whether what was begun may still be done.
+pub(super) enum Again {
+    GoOn,
+    /// Something came up that the run has to hear first.
+    Facts(Vec<Fact>),
+}
+
+impl Again {
+    fn heard(facts: Vec<Fact>) -> Self {
+        if facts.is_empty() { Self::GoOn } else { Self::Facts(facts) }
+    }
+}
+
 impl Doing {
+    /// Between the beginning of an action and a change that its worker asks for lie questions to a model, and maybe a
+    /// pause or a restart. So the gate is asked again before each such change. What an earlier process may have done
+    /// already is not judged by what stands there now: it is settled.
+    pub(super) async fn look_again(&self, call: Option<&Call>) -> Result<Again, Trouble> {
+        let (ctx, thread, run) = (&self.ctx, &self.thread, &self.run);
+        let changes = match call {
+            Some(Call::WriteFile { .. } | Call::CallTool { .. }) => self.is_undone().await?,
+            Some(
+                Call::ReadFile { .. }
+                | Call::ListFiles { .. }
+                | Call::RunCommand { .. }
+                | Call::Finish { .. },
+            )
+            | None => false,
+        };
+        if changes {
+            return Ok(match gate::gate(ctx, thread, run, &self.action.id, &self.bench).await? {
+                Gate::Pass { .. } => Again::GoOn,
+                Gate::Facts(facts) => Again::Facts(facts),
+                Gate::Impossible(why) => Again::Facts(self.facts_of(Ok(Deed::failed(why)))),
+            });
+        }
+        match self.begun {
+            Begun::ByUs => Ok(Again::GoOn),
+            // Begun by a process that died: who knows what people have done since.
+            Begun::Before => Ok(Again::heard(gate::heard(ctx, thread, run).await?)),
+        }
+    }
+
+    /// Whether nothing of it can have happened yet.
+    async fn is_undone(&self) -> Result<bool, Trouble> {
+        match (self.begun, self.action.action_type) {
+            (Begun::ByUs, _) => Ok(true),
+            (Begun::Before, ActionKind::Tool) => Ok(self.only_looks()),
+            (Begun::Before, _) => Ok(self.commit_before().await?.is_none()),
+        }
+    }
+
+    /// Whether it is a tool that changes nothing.
+    fn only_looks(&self) -> bool {
+        let spec = self.run.plan().and_then(|plan| plan.specs.get(&self.action.id));
+        spec.is_some_and(|spec| spec.risk == crate::actions::Risk::Low)
+    }
+
     /// An action that is specified to the letter.
     pub(super) async fn act(self) -> Vec<Fact> {
         let deed = self.deed().await;
@@ -175,7 +233,7 @@ impl Doing {
         let evidence = self.commit().await?;
         let actual = match &evidence.commit {
             Some(_) => "committed".to_owned(),
-            None => "there was nothing to change".to_owned(),
+            None => NOTHING_TO_CHANGE.to_owned(),
         };
         Ok(Deed::Done { evidence, actual })
     }
@@ -292,7 +350,7 @@ impl Doing {
 
     async fn call_tool(&self, arguments: Map<String, Value>) -> Result<Deed, Trouble> {
         let spec = self.run.plan().and_then(|plan| plan.specs.get(&self.action.id));
-        let read_only = spec.is_some_and(|spec| spec.risk == crate::actions::Risk::Low);
+        let read_only = self.only_looks();
         if self.begun == Begun::Before && !read_only {
             return Ok(Deed::Unknown);
         }

@@ -256,7 +256,9 @@ impl Drive<'_> {
                 Ok(false)
             }
             Effect::Use { key, action, call } => {
-                self.act(key, &action, Some(call));
+                if self.put_off.is_empty() {
+                    self.act(key, &action, Some(call));
+                }
                 Ok(false)
             }
             Effect::Deliver { key } => {

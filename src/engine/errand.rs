@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::act::{Begun, Doing};
+use super::act::{Again, Begun, Doing};
 use super::ctx::Ctx;
 use super::desk::Written;
 use super::drive::{Done, Drive};
@@ -13,7 +13,7 @@ use super::hands::{Bench, Trouble, bench};
 use super::{deliver, gate, preflight};
 use crate::domain::ThreadRef;
 use crate::plan::{ActionId, Call};
-use crate::planning::{Effect, Evidence, Fact, InFlight, Key, Outcome, Run, next_effects};
+use crate::planning::{Effect, Key, Run, plan_tool};
 
 impl Drive<'_> {
     /// The one who is asked about anything in the checkout.
@@ -65,16 +65,13 @@ impl Drive<'_> {
                 Ok((run, bench)) => (Arc::clone(run), bench),
                 Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
             };
-            // Begun by a process that died: who knows what people have done since.
-            if begun == Begun::Before {
-                match gate::heard(&errand.ctx, &errand.thread, &run).await {
-                    Ok(signals) if signals.is_empty() => {}
-                    Ok(signals) => return Done::Facts(signals),
-                    Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
-                }
+            let Errand { ctx, thread, .. } = errand;
+            let doing = Doing { ctx, thread, run, action, bench, begun, stop, key };
+            match doing.look_again(call.as_ref()).await {
+                Ok(Again::GoOn) => {}
+                Ok(Again::Facts(facts)) => return Done::Facts(facts),
+                Err(trouble) => return Done::Facts(vec![gate::failed(doing.key, trouble)]),
             }
-            let doing =
-                Doing { ctx: errand.ctx, thread: errand.thread, run, action, bench, begun, stop, key };
             Done::Acted(match call {
                 Some(call) => doing.use_tool(call).await,
                 None => doing.act().await,
@@ -123,12 +120,13 @@ impl Drive<'_> {
         // While the gate was asked, somebody may have paused, or skipped its step.
         let is_it =
             |effect: &Effect| matches!(effect, Effect::Begin { action: wanted, .. } if *wanted == action);
-        if !next_effects(run, &InFlight::new(), &self.policy).iter().any(is_it) {
+        if !plan_tool::execute(run, &self.policy).iter().any(is_it) {
             return Ok(());
         }
-        let mut facts = vec![Fact::ActionBegun { key, action: action.clone(), digest }];
-        // In one append: an action that cannot be done must not be found begun after a crash.
-        facts.extend(impossible.map(|why| impossible_end(run, action, why)));
+        let facts = match impossible {
+            Some(why) => plan_tool::begin_in_vain(run, &action, &why),
+            None => vec![plan_tool::begin(run, &action, digest)],
+        };
         if self.desk.begin(self.ctx, facts).await? == Written::NotYet {
             // A delivery waits: it is heard first, and then the gate is asked again.
             return self.desk.flush(self.ctx).await;
@@ -136,11 +134,6 @@ impl Drive<'_> {
         self.note_begun(true);
         Ok(())
     }
-}
-
-fn impossible_end(run: &Run, action: ActionId, why: String) -> Fact {
-    let (outcome, evidence) = (Outcome::Failed { why: why.clone() }, Evidence::default());
-    Fact::ActionEnded { key: run.next_key(), action, outcome, evidence, expected: String::new(), actual: why }
 }
 
 /// What an effect in the checkout takes along: everything is its own, so that it can outlive a turn of the drive.

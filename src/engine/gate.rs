@@ -1,4 +1,5 @@
-//! Purpose: the gate before every action: does the thread still want it, and is it still exactly what was approved?
+//! Purpose: the gate before every action, and before every change that a worker wants to make in one: does the thread
+//! still want it, and is it still exactly what was approved?
 //!
 //! Everything is looked at afresh: the thread (a lost webhook does not matter), the settings, the tool, and what stands
 //! at the target in the checkout. If anything cannot be looked at, the action does not begin.
@@ -9,11 +10,12 @@ use super::ctx::Ctx;
 use super::hands::{Bench, Trouble};
 use super::preflight::{READ_AT_MOST, file_found, permitted, settings_hash, settings_of, thread_hash};
 use super::route::rules_of;
-use crate::actions::{Finding, Found, Ground, RepoPath, Spec, action_digest, examine_again, what_changed};
+use crate::actions::{Finding, Found, Ground, RepoPath};
 use crate::config::RepoSettings;
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::{Action, ActionId};
-use crate::planning::{Actor, Fact, Key, Revision, Run, signals};
+use crate::planning::plan_tool::{self, Recheck};
+use crate::planning::{Fact, Key, Run, signals};
 use crate::tools::files::{Files, Kind};
 
 /// What the gate says.
@@ -35,14 +37,10 @@ pub(super) async fn gate(
     action: &ActionId,
     bench: &Bench,
 ) -> Result<Gate, Trouble> {
-    let plan = run.plan().ok_or_else(|| Trouble::lasting("there is no plan"))?;
-    let action = plan
-        .actions()
-        .find(|a| a.id == *action)
-        .ok_or_else(|| Trouble::lasting("there is no such action"))?;
-    let (Some(old), Some(old_ground)) = (plan.specs.get(&action.id), plan.ground.as_ref()) else {
-        return Err(Trouble::lasting("the action was never looked at"));
-    };
+    let missing = || Trouble::lasting("there is no such action");
+    let plan = run.plan().ok_or_else(missing)?;
+    let action = plan.actions().find(|a| a.id == *action).ok_or_else(missing)?;
+    let old_ground = plan.ground.as_ref().ok_or_else(missing)?;
     let settings = settings_of(ctx, &thread.project).await?;
     let (signals, thread_now) = look_at_thread(ctx, thread, run, &settings).await?;
     if !signals.is_empty() {
@@ -50,22 +48,12 @@ pub(super) async fn gate(
     }
     let ground = ground_now(old_ground, thread_now, &settings, ctx.now());
     let finding = find(ctx, action, &settings, bench).await?;
-    let before: Vec<&Action> =
-        plan.open_actions().take_while(|a| a.id != action.id).filter(|a| ran(run, a)).collect();
-    let mut spec = match examine_again(&before, action, &finding) {
-        Ok(spec) => spec,
-        Err(why) => return Ok(Gate::Impossible(why)),
-    };
-    spec.digest = action_digest(action, &spec, &ground);
-    if spec.digest == old.digest && run.is_approved(plan, &action.id) {
-        return Ok(Gate::Pass { digest: spec.digest });
+    match plan_tool::recheck(run, &action.id, &finding, ground) {
+        Ok(Recheck::Pass { digest }) => Ok(Gate::Pass { digest }),
+        Ok(Recheck::Renewed(fact)) => Ok(Gate::Facts(vec![*fact])),
+        Ok(Recheck::Impossible(why)) => Ok(Gate::Impossible(why)),
+        Err(refusal) => Err(Trouble::lasting(refusal.to_string())),
     }
-    let changed = what_changed((old_ground, old), (&ground, &spec));
-    Ok(Gate::Facts(vec![stale(run, plan, Renewed { ground, spec, changed })]))
-}
-
-fn ran(run: &Run, action: &Action) -> bool {
-    run.work.get(&action.id).is_some_and(|work| work.ended.is_some())
 }
 
 /// What people have done to the thread that the run has to hear before it goes on.
@@ -87,6 +75,8 @@ async fn look_at_thread(
     Ok((signals(run, &state, &rules_of(settings), &bot), thread_hash(&state)))
 }
 
+/// The base is no part of what may change: the checkout starts at the commit that the approval names, whatever others
+/// push meanwhile.
 pub(super) fn ground_now(old: &Ground, thread: String, settings: &RepoSettings, now: Millis) -> Ground {
     let expires = if now <= old.expires {
         old.expires
@@ -126,41 +116,6 @@ async fn look(files: Arc<Files>, path: RepoPath) -> Result<Found, Trouble> {
         looked.await.map_err(|error| Trouble::passing(error.to_string()))?;
     // What cannot be looked at is nothing that one could write to.
     Ok(looked.unwrap_or(Found::Other))
-}
-
-struct Renewed {
-    ground: Ground,
-    spec: Spec,
-    changed: Vec<String>,
-}
-
-/// The approval is void. If the ground has changed, that concerns every action that is left; else this one alone.
-fn stale(run: &Run, plan: &Revision, renewed: Renewed) -> Fact {
-    let Renewed { ground, spec, changed } = renewed;
-    let mut specs = vec![];
-    if plan.ground.as_ref() != Some(&ground) {
-        for action in
-            plan.actions().filter(|action| !run.work.contains_key(&action.id) && action.id != spec.id)
-        {
-            if let Some(old) = plan.specs.get(&action.id) {
-                let digest = action_digest(action, old, &ground);
-                specs.push(Spec { digest, ..old.clone() });
-            }
-        }
-    }
-    specs.push(spec);
-    let counts = crate::planning::Counts { files: 0, specs: u32::try_from(specs.len()).unwrap_or(u32::MAX) };
-    Fact::SpecsSet {
-        key: run.key(),
-        actor: Actor::System,
-        reason: "what was approved has changed".to_owned(),
-        ground,
-        place: plan.place.clone().unwrap_or(crate::planning::Place { branch: String::new(), into: None }),
-        specs,
-        issues: vec![],
-        changed,
-        counts,
-    }
 }
 
 /// Turns what went wrong at the gate into the fact that it is.

@@ -26,7 +26,8 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::CommentArrived { used: false, .. } | Fact::DescriptionEdited { used: false, .. } => {
             run.unused_comments += 1;
         }
-        Fact::CommentArrived { used: true, comment, .. } => {
+        Fact::CommentArrived { used: true, comment, by, permission } => {
+            run.rights.insert(by.id, *permission);
             run.sources.push(*comment);
             run.reflections.feedback |= !run.work.is_empty();
         }
@@ -254,6 +255,8 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
         } else {
             // What is done is sealed: only the open rest can still be turned down, and stays out.
             plan.left_out.extend(plan.undecided.iter().map(|id| (id.clone(), why.clone())));
+            let lost = run.plan().map(|plan| super::plan_tool::without_ground(run, plan)).unwrap_or_default();
+            run.revisions.last_mut().into_iter().for_each(|plan| plan.left_out.extend(lost.clone()));
         }
     }
 }
@@ -294,7 +297,13 @@ fn set_specs(run: &mut Run, fact: &Fact, problems: Vec<String>) {
     plan.ground = Some(ground.clone());
     plan.place = Some(place.clone());
     plan.changed = changed.clone();
-    plan.specs.extend(specs.iter().map(|spec| (spec.id.clone(), spec.clone())));
+    for spec in specs {
+        // It has begun as something else than what it is now, and has done nothing yet: people decide about it anew.
+        if run.work.is_at_work(&spec.id) {
+            run.work.forget(&spec.id);
+        }
+        plan.specs.insert(spec.id.clone(), spec.clone());
+    }
 }
 
 /// The actions are chosen anew; what was put up for them before stays readable but means nothing any more.

@@ -159,7 +159,7 @@ impl Word<'_> {
     fn answered(&self, result: Result<Fact, Refusal>, verb: &str) -> Vec<Fact> {
         match result {
             Ok(fact) => vec![fact],
-            Err(Refusal::NoPlan | Refusal::NothingAsked) => {
+            Err(Refusal::NoPlan | Refusal::NoAction | Refusal::NeverLookedAt | Refusal::NothingAsked) => {
                 self.notice(Notice::NothingToAnswer { verb: verb.to_owned() })
             }
             Err(

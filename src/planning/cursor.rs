@@ -138,8 +138,14 @@ fn turn<'a>(run: &'a Run, action: &'a Action, work: &'a Work, policy: &Policy) -
 }
 
 fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
-    let grounded = |on: &StepId| {
-        matches!(run.step_state(plan, on), StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut)
+    // What an earlier plan left out is no ground of this one; what this one does is ground that is missing.
+    let is_missing = |action: &Action| !action.optional && plan.left_out.contains_key(&action.id);
+    let grounded = |on: &StepId| match run.step_state(plan, on) {
+        StepState::SkippedBy(_) => true,
+        StepState::Done(_) | StepState::LeftOut => {
+            plan.open_actions().all(|action| action.task_id != *on || !is_missing(action))
+        }
+        StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
     };
     !run.work.contains_key(&action.id)
         && !plan.left_out.contains_key(&action.id)

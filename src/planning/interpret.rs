@@ -8,7 +8,7 @@ use super::answers::TicksSeen;
 use super::budget::Limits;
 use super::fact::Fact;
 use super::notice::{Notice, StopReason, Trigger};
-use super::plan_tool;
+use super::plan_tool::{self, Pending};
 use super::proposal::Actor;
 use super::record::Record;
 use super::run::Run;
@@ -144,7 +144,11 @@ pub fn signals(run: &Run, thread: &Thread, rules: &Rules, bot: &Account) -> Vec<
         return stop(run, nobody, why);
     }
     let on_hold = thread.labels.iter().any(|label| label == PAUSE_LABEL);
-    if on_hold && run.pause.is_none() { vec![Fact::Paused { by: nobody, comment: None }] } else { vec![] }
+    if on_hold && run.pause.is_none() {
+        vec![plan_tool::mark_pending(&nobody, Pending::Yes, None)]
+    } else {
+        vec![]
+    }
 }
 
 fn stop(run: &Run, by: Account, why: StopReason) -> Vec<Fact> {
@@ -398,11 +402,11 @@ impl Reading<'_> {
     }
 
     pub(super) fn paused(&self, comment: Option<CommentId>) -> Fact {
-        Fact::Paused { by: self.event.actor.clone(), comment }
+        plan_tool::mark_pending(&self.event.actor, Pending::Yes, comment)
     }
 
     pub(super) fn resumed(&self, comment: Option<CommentId>) -> Fact {
-        Fact::Resumed { by: self.event.actor.clone(), comment }
+        plan_tool::mark_pending(&self.event.actor, Pending::No, comment)
     }
 
     fn stopped(&self, run: &Run, why: StopReason) -> Vec<Fact> {

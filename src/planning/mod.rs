@@ -21,6 +21,7 @@ mod entry;
 mod fact;
 mod interpret;
 mod notice;
+mod plan_state;
 pub mod plan_tool;
 mod proposal;
 mod reconsider;
@@ -55,4 +56,4 @@ pub use run::{
 pub use statistics::ReplanStatistics;
 pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
 pub use told::told;
-pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work, Works};
+pub use work::{Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};

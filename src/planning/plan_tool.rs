@@ -11,13 +11,13 @@ use serde::Serialize;
 use super::effect::{Effect, InFlight, Policy, next_effects};
 use super::fact::Fact;
 use super::notice::LeftOut;
-use super::proposal::{Actor, Counts, Named, Place, PlanStatus, Wanted};
-use super::record::Record;
-use super::run::{EndState, Phase, Revision, Run, RunId};
+pub use super::plan_state::{PlanPreview, PlanRef, PlanState, get_current, get_state, list, preview};
+use super::proposal::{Actor, Counts, Named, Place, Wanted};
+use super::run::{Revision, Run};
 use super::work::{Evidence, Outcome};
 use crate::actions::{
     BadSelection, Finding, Ground, Issue, PutUp, Risk, Selection, Spec, action_digest, choose, examine,
-    plan_digest, risk_score,
+    examine_again, plan_digest, risk_score, ungrounded, what_changed,
 };
 use crate::domain::{Account, CommentId};
 use crate::plan::{Action, ActionId};
@@ -31,37 +31,15 @@ pub struct ValidationReport {
     pub normalized: Vec<Spec>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PlanPreview {
-    pub files: Vec<String>,
-    pub diffs: Vec<(ActionId, String)>,
-    pub risk_score: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PlanState {
-    pub run: RunId,
-    pub version: u32,
-    pub status: PlanStatus,
-    pub specs: Vec<Spec>,
-    pub approved: Vec<ActionId>,
-    pub left_out: Vec<ActionId>,
-}
-
-/// A plan by its run, and which version of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PlanRef {
-    pub run: RunId,
-    pub version: u32,
-    pub title: String,
-    pub status: PlanStatus,
-}
-
 /// Why an operation does nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no plan")]
     NoPlan,
+    #[error("there is no such action")]
+    NoAction,
+    #[error("the action was never looked at")]
+    NeverLookedAt,
     #[error("nothing is waiting for approval")]
     NothingAsked,
     #[error("the preview is younger than these words, so they cannot have been about it")]
@@ -91,7 +69,7 @@ pub fn propose(run: &Run) -> Option<Fact> {
     })
 }
 
-fn version(run: &Run) -> u32 {
+pub(super) fn version(run: &Run) -> u32 {
     u32::try_from(run.revisions.len().saturating_sub(1)).unwrap_or(u32::MAX)
 }
 
@@ -135,27 +113,6 @@ pub fn set_action_specs(
         counts,
     };
     Some((report, fact))
-}
-
-/// What the plan would touch, and how risky that is.
-#[must_use]
-pub fn preview(plan: &Revision) -> PlanPreview {
-    let specs = plan.actions().filter_map(|action| plan.specs.get(&action.id));
-    let mut preview = PlanPreview { files: vec![], diffs: vec![], risk_score: 0.0 };
-    let mut risks = vec![];
-    for spec in specs {
-        risks.push(spec.risk);
-        if let Some(path) = &spec.path
-            && !preview.files.iter().any(|file| file == path.as_str())
-        {
-            preview.files.push(path.to_string());
-        }
-        if let Some(diff) = &spec.preflight.diff {
-            preview.diffs.push((spec.id.clone(), diff.clone()));
-        }
-    }
-    preview.risk_score = risk_score(&risks);
-    preview
 }
 
 /// What has to happen before the undecided actions may run: the policy lets them through, or people are asked.
@@ -261,6 +218,7 @@ pub fn approve(run: &Run, approver: Approver<'_>, words: &str) -> Result<Fact, R
             specs: &plan.specs,
             asked: &asked,
             settled: &settled(run, plan),
+            waiting: &waiting(run, plan),
             ticked: &request.ticked,
         },
     )?;
@@ -272,7 +230,10 @@ pub fn approve(run: &Run, approver: Approver<'_>, words: &str) -> Result<Fact, R
         return Err(Refusal::OwnRequest);
     }
     let ungrounded: BTreeMap<ActionId, String> = choice.ungrounded.into_iter().collect();
-    let left_out = asked.iter().filter(|id| !choice.chosen.contains(id)).map(|id| LeftOut {
+    // What the settings let through, or somebody approved before, goes with the ground that it needs.
+    let out: BTreeSet<&ActionId> =
+        asked.iter().filter(|id| !choice.chosen.contains(id)).chain(ungrounded.keys()).collect();
+    let left_out = out.into_iter().map(|id| LeftOut {
         id: id.clone(),
         why: ungrounded
             .get(id)
@@ -293,12 +254,35 @@ pub fn approve(run: &Run, approver: Approver<'_>, words: &str) -> Result<Fact, R
 }
 
 fn settled(run: &Run, plan: &Revision) -> BTreeSet<ActionId> {
-    let stands = |action: &&Action| {
-        run.work.contains_key(&action.id)
-            || run.is_approved(plan, &action.id)
-            || run.skipped.contains_key(&action.task_id)
+    let begun =
+        |action: &&Action| run.work.contains_key(&action.id) || run.skipped.contains_key(&action.task_id);
+    let begun = plan.actions().filter(begun).map(|action| action.id.clone());
+    begun.chain(waiting(run, plan)).collect()
+}
+
+/// Approved, and not begun.
+fn waiting(run: &Run, plan: &Revision) -> BTreeSet<ActionId> {
+    let waits = |action: &&Action| {
+        !run.work.contains_key(&action.id)
+            && !run.skipped.contains_key(&action.task_id)
+            && !plan.left_out.contains_key(&action.id)
+            && run.is_approved(plan, &action.id)
     };
-    plan.actions().filter(stands).map(|action| action.id.clone()).collect()
+    plan.actions().filter(waits).map(|action| action.id.clone()).collect()
+}
+
+/// What is approved and has not begun, but stands on something that is left out by now.
+pub(super) fn without_ground(run: &Run, plan: &Revision) -> Vec<(ActionId, String)> {
+    let nothing = BTreeSet::new();
+    ungrounded(&PutUp {
+        steps: &plan.steps,
+        actions: plan.sequence.as_ref().map_or(&[], |sequence| &sequence.actions),
+        specs: &plan.specs,
+        asked: &nothing,
+        settled: &settled(run, plan),
+        waiting: &waiting(run, plan),
+        ticked: &nothing,
+    })
 }
 
 /// Turns the open request down: the actions are chosen anew, with the reason in mind.
@@ -327,64 +311,86 @@ pub fn execute(run: &Run, policy: &Policy) -> Vec<Effect> {
     next_effects(run, &InFlight::new(), policy)
 }
 
-#[must_use]
-pub fn get_state(run: &Run) -> Option<PlanState> {
-    let plan = run.plan()?;
-    plan.proposal.as_ref()?;
-    Some(PlanState {
-        run: run.id.clone(),
-        version: version(run),
-        status: status(run, plan),
-        specs: plan.actions().filter_map(|action| plan.specs.get(&action.id).cloned()).collect(),
-        approved: plan.actions().map(|a| &a.id).filter(|id| run.is_approved(plan, id)).cloned().collect(),
-        left_out: plan.left_out.keys().cloned().collect(),
-    })
+/// What a second look at an action says, right before it begins or goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recheck {
+    /// It is exactly what was approved.
+    Pass { digest: String },
+    /// It is not, or not any more: its specs are set anew, and what they concern is put up again.
+    Renewed(Box<Fact>),
+    /// It cannot be done any more, and why.
+    Impossible(String),
 }
 
-fn status(run: &Run, plan: &Revision) -> PlanStatus {
-    match run.end.as_ref().map(|end| &end.state) {
-        Some(EndState::Completed) => return PlanStatus::Completed,
-        Some(EndState::Cancelled { .. } | EndState::Stopped { .. } | EndState::Failed { .. }) => {
-            return PlanStatus::Aborted;
+/// Looks at an approved action again, as its target, its tool and its ground are now.
+///
+/// # Errors
+/// When there is no such action, or nobody ever looked at it.
+pub fn recheck(run: &Run, id: &ActionId, finding: &Finding, ground: Ground) -> Result<Recheck, Refusal> {
+    let plan = run.plan().ok_or(Refusal::NoPlan)?;
+    let action = plan.actions().find(|action| action.id == *id).ok_or(Refusal::NoAction)?;
+    let (Some(old), Some(old_ground), Some(place)) = (plan.specs.get(id), &plan.ground, &plan.place) else {
+        return Err(Refusal::NeverLookedAt);
+    };
+    let ran = |action: &&Action| run.work.get(&action.id).is_some_and(|work| work.ended.is_some());
+    let before: Vec<&Action> = plan.open_actions().take_while(|a| a.id != *id).filter(ran).collect();
+    let mut spec = match examine_again(&before, action, finding) {
+        Ok(spec) => spec,
+        Err(why) => return Ok(Recheck::Impossible(why)),
+    };
+    spec.digest = action_digest(action, &spec, &ground);
+    if spec.digest == old.digest && run.is_approved(plan, id) {
+        return Ok(Recheck::Pass { digest: spec.digest });
+    }
+    let changed = what_changed((old_ground, old), (&ground, &spec));
+    let specs = renewed(run, plan, spec, &ground);
+    let counts = counts(plan.actions().filter(|action| specs.iter().any(|spec| spec.id == action.id)));
+    Ok(Recheck::Renewed(Box::new(Fact::SpecsSet {
+        key: run.key(),
+        actor: Actor::System,
+        reason: "what was approved has changed".to_owned(),
+        ground,
+        place: place.clone(),
+        specs,
+        issues: vec![],
+        changed,
+        counts,
+    })))
+}
+
+/// If the ground has changed, that concerns every action that is left; else this one alone.
+fn renewed(run: &Run, plan: &Revision, spec: Spec, ground: &Ground) -> Vec<Spec> {
+    let mut specs = vec![];
+    if plan.ground.as_ref() != Some(ground) {
+        let left = |action: &&Action| !run.work.contains_key(&action.id) && action.id != spec.id;
+        for action in plan.actions().filter(left) {
+            if let Some(old) = plan.specs.get(&action.id) {
+                specs.push(Spec { digest: action_digest(action, old, ground), ..old.clone() });
+            }
         }
-        None => {}
     }
-    if plan.ground.is_none() {
-        return PlanStatus::Proposed;
-    }
-    if !plan.undecided.is_empty() {
-        return PlanStatus::PendingReview;
-    }
-    match (run.phase(), run.current_action()) {
-        (_, Some(_)) => PlanStatus::Executing,
-        (Phase::Deliver, None) => PlanStatus::Executing,
-        (_, None) if run.work.is_empty() && run.hold().is_some() => PlanStatus::Approved,
-        (_, None) if run.work.is_empty() => PlanStatus::Scheduled,
-        (_, None) => PlanStatus::Executing,
-    }
+    specs.push(spec);
+    specs
 }
 
-/// The plan of the live run, if there is one.
+/// An action begins, under the digest that it was approved by.
 #[must_use]
-pub fn get_current(record: &Record) -> Option<PlanRef> {
-    record.live_run().and_then(plan_ref)
+pub fn begin(run: &Run, action: &ActionId, digest: String) -> Fact {
+    Fact::ActionBegun { key: run.key(), action: action.clone(), digest }
 }
 
-fn plan_ref(run: &Run) -> Option<PlanRef> {
-    let plan = run.plan()?;
-    let proposal = plan.proposal.as_ref()?;
-    Some(PlanRef {
-        run: run.id.clone(),
-        version: proposal.version,
-        title: proposal.title.clone(),
-        status: status(run, plan),
-    })
-}
-
-/// The newest plan of each thread.
+/// An action that turned out to be impossible begins and ends in one: after a crash it must not be found begun.
 #[must_use]
-pub fn list<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<PlanRef> {
-    records.into_iter().filter_map(|record| record.run.as_deref()).filter_map(plan_ref).collect()
+pub fn begin_in_vain(run: &Run, action: &ActionId, why: &str) -> Vec<Fact> {
+    let ended = Fact::ActionEnded {
+        key: run.next_key(),
+        action: action.clone(),
+        outcome: Outcome::Failed { why: why.to_owned() },
+        evidence: Evidence::default(),
+        expected: String::new(),
+        actual: why.to_owned(),
+    };
+    vec![begin(run, action, String::new()), ended]
 }
 
 /// Whether a plan is held back.
@@ -396,10 +402,10 @@ pub enum Pending {
 
 /// Holds the plan back, or lets it go on.
 #[must_use]
-pub fn mark_pending(by: &Account, pending: Pending) -> Fact {
+pub fn mark_pending(by: &Account, pending: Pending, comment: Option<CommentId>) -> Fact {
     match pending {
-        Pending::Yes => Fact::Paused { by: by.clone(), comment: None },
-        Pending::No => Fact::Resumed { by: by.clone(), comment: None },
+        Pending::Yes => Fact::Paused { by: by.clone(), comment },
+        Pending::No => Fact::Resumed { by: by.clone(), comment },
     }
 }
 

@@ -124,7 +124,9 @@ impl Record {
     }
 
     fn start(&mut self, entry: &Entry) {
-        let (Some(id), Fact::Triggered { by, how, event_at, budget, .. }) = (&entry.run, &entry.fact) else {
+        let (Some(id), Fact::Triggered { by, permission, how, event_at, budget, .. }) =
+            (&entry.run, &entry.fact)
+        else {
             return;
         };
         self.turned_away = false;
@@ -137,6 +139,7 @@ impl Record {
             event_at: *event_at,
             budget: budget.clone(),
             sources: entry.fact.spoken_in().into_iter().collect(),
+            rights: [(by.id, *permission)].into(),
             ..run
         };
         if let Some(before) = self.run.as_ref() {

@@ -14,7 +14,7 @@ use super::replans::{LimitHit, Replan, ReplanState, Replans};
 use super::talk::{Design, Round, Talk};
 use super::work::{StepState, Work, Works};
 use crate::actions::{Ground, Spec};
-use crate::domain::{Account, CommentId, Millis, ThreadRef};
+use crate::domain::{Account, AccountId, CommentId, Millis, Permission, ThreadRef};
 use crate::plan::{Action, ActionId, Goal, Level, Reflection, Step, StepId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +65,8 @@ pub struct Run {
     pub busy_since: Option<Millis>,
     /// Comments that steer the run.
     pub sources: Vec<CommentId>,
+    /// What those who steer it might do in the repository when their words were taken.
+    pub rights: BTreeMap<AccountId, Permission>,
     pub unused_comments: u32,
     /// The branch of the run before, which this one goes on with.
     pub continues: Option<String>,
@@ -266,6 +268,7 @@ impl Run {
             spent: Spent::default(),
             busy_since: None,
             sources: vec![],
+            rights: BTreeMap::new(),
             unused_comments: 0,
             continues: None,
             end: None,

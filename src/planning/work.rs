@@ -17,6 +17,9 @@ pub enum Outcome {
     Failed { why: String },
 }
 
+/// What is said of an action that would change files and found them as they should be.
+pub const NOTHING_TO_CHANGE: &str = "there was nothing to change";
+
 /// What can be shown for an action: a commit, an exit code, what was read or said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

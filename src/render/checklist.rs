@@ -4,7 +4,7 @@ use super::line;
 use super::status::who;
 use crate::domain::{Account, AccountId};
 use crate::plan::Step;
-use crate::planning::{Ended, Outcome, Revision, Run, StepState};
+use crate::planning::{Ended, NOTHING_TO_CHANGE, Outcome, Revision, Run, StepState};
 
 const SHOWN_COMMITS: usize = 3;
 
@@ -27,7 +27,7 @@ fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
     }
 }
 
-/// What a reader can check: commits, exit codes; else that it was looked at.
+/// What a reader can check: commits, exit codes; else that all was as it should be, or that it was looked at.
 pub(super) fn evidence(ended: &[&Ended]) -> String {
     let mut shown: Vec<String> = vec![];
     let commits: Vec<&str> = ended.iter().filter_map(|ended| ended.evidence.commit.as_deref()).collect();
@@ -44,7 +44,12 @@ pub(super) fn evidence(ended: &[&Ended]) -> String {
     if failed > 0 {
         shown.push(format!("{failed} optional failed"));
     }
-    if shown.is_empty() { "looked".to_owned() } else { shown.join(", ") }
+    let idle = ended.iter().any(|ended| ended.actual == NOTHING_TO_CHANGE);
+    match (shown.is_empty(), idle) {
+        (false, _) => shown.join(", "),
+        (true, true) => "nothing to change".to_owned(),
+        (true, false) => "looked".to_owned(),
+    }
 }
 
 /// Nobody in particular skipped what was left out at a limit.
@@ -54,4 +59,24 @@ pub(super) fn skipped(by: &Account) -> String {
 
 pub(super) fn done(run: &Run, plan: &Revision) -> usize {
     plan.steps.iter().filter(|step| matches!(run.step_state(plan, &step.id), StepState::Done(_))).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planning::Evidence;
+
+    #[test]
+    fn what_changed_nothing_is_told_from_what_only_looked() {
+        let ended = |actual: &str, commit: Option<&str>| Ended {
+            outcome: Outcome::Succeeded,
+            evidence: Evidence { commit: commit.map(str::to_owned), ..Evidence::default() },
+            actual: actual.to_owned(),
+        };
+        let (idle, looked) = (ended(NOTHING_TO_CHANGE, None), ended("read 3 lines", None));
+        let changed = ended("committed", Some("a1b2c3d4"));
+        assert_eq!(evidence(&[&looked]), "looked");
+        assert_eq!(evidence(&[&looked, &idle]), "nothing to change");
+        assert_eq!(evidence(&[&idle, &changed]), "`a1b2c3d`");
+    }
 }

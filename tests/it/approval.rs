@@ -18,7 +18,7 @@ use planwright::plan::{
     Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
     StepId,
 };
-use planwright::planning::plan_tool::{self, Approver, Refusal};
+use planwright::planning::plan_tool::{self, Approver, Recheck, Refusal};
 use planwright::planning::{
     Actor, Counts, Effect, Entry, Fact, InFlight, Limits, Named, Observation, Place, Policy, Record, Rules,
     Run, RunId, Trigger, interpret, next_effects,
@@ -202,21 +202,14 @@ impl Play {
 
     /// What the gate says of an action in a world that may have changed; what it finds out goes to the run.
     fn passes(&mut self, id: &ActionId, finding: &Finding, ground: &Ground) -> bool {
-        let actions = self.actions();
-        let action = actions.iter().find(|action| action.id == *id).unwrap();
-        let Ok(mut spec) = examine_again(&[], action, finding) else { return false };
-        spec.digest = action_digest(action, &spec, ground);
-        if spec.digest == self.spec(id).digest && self.is_approved(id) {
-            return true;
+        match plan_tool::recheck(self.run(), id, finding, ground.clone()).unwrap() {
+            Recheck::Pass { .. } => true,
+            Recheck::Renewed(fact) => {
+                self.tell(*fact);
+                false
+            }
+            Recheck::Impossible(_) => false,
         }
-        let mut specs = vec![spec];
-        let moved = ground != self.ground();
-        for other in actions.iter().filter(|other| moved && other.id != *id) {
-            let old = self.spec(&other.id).clone();
-            specs.push(Spec { digest: action_digest(other, &old, ground), ..old });
-        }
-        self.set_specs(specs, ground.clone());
-        false
     }
 
     fn set_specs(&mut self, specs: Vec<Spec>, ground: Ground) {
@@ -924,7 +917,16 @@ fn a_choice_is_never_more_than_was_asked_and_never_without_its_ground() {
         };
         let (asked, settled, ticked) = (pick(&mut dice), pick(&mut dice), pick(&mut dice));
         let settled: BTreeSet<ActionId> = settled.difference(&asked).cloned().collect();
-        let up = PutUp { steps, actions, specs, asked: &asked, settled: &settled, ticked: &ticked };
+        let waiting: BTreeSet<ActionId> = pick(&mut dice).intersection(&settled).cloned().collect();
+        let up = PutUp {
+            steps,
+            actions,
+            specs,
+            asked: &asked,
+            settled: &settled,
+            waiting: &waiting,
+            ticked: &ticked,
+        };
         let words = any_words(&mut dice);
         let Ok(selection) = Selection::parse(&words) else { continue };
         let Ok(choice) = choose(&selection.what, &up) else { continue };
@@ -932,8 +934,11 @@ fn a_choice_is_never_more_than_was_asked_and_never_without_its_ground() {
         if selection.what == What::Ticked {
             assert!(choice.chosen.is_subset(&ticked), "{words}: {choice:?}");
         }
-        for id in &choice.chosen {
-            let stands = |on: &ActionId| choice.chosen.contains(on) || settled.contains(on);
+        let out: BTreeSet<&ActionId> = choice.ungrounded.iter().map(|(id, _)| id).collect();
+        let stays = waiting.iter().filter(|id| !out.contains(id));
+        for id in choice.chosen.iter().chain(stays) {
+            let stands =
+                |on: &ActionId| (choice.chosen.contains(on) || settled.contains(on)) && !out.contains(on);
             if let Before::After { action } = &specs[id].preflight.before {
                 assert!(stands(action), "{words}: {id} without {action}");
             }

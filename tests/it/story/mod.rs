@@ -4,6 +4,7 @@
 //! a [`World`](planwright::forge::World), with a scripted model behind it. [`bot`] is the harness.
 
 pub(crate) mod acting;
+mod approving;
 mod bad_input;
 pub(crate) mod bot;
 mod crash;
