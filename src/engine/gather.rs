@@ -33,7 +33,7 @@ pub(super) async fn gather(
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let sight = Sight::of(question);
     let comments = match sight {
-        Sight::Work => steering(forge, thread, run, &state.author).await?,
+        Sight::Work => steering(forge, thread, run).await?,
         Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, &mut rights).await?,
     };
     let author_permission = if sight == Sight::Work { None } else { Some(rights.of(&state.author).await?) };
@@ -47,7 +47,7 @@ pub(super) async fn gather(
     let commands = settings.tools.commands.values().filter(|command| command.enabled);
     let commands = if plans { commands.map(|command| command.argv.clone()).collect() } else { vec![] };
     // Whoever works on one action reads the files that it needs.
-    let documents = if sight == Sight::Work { vec![] } else { documents(forge, thread).await? };
+    let documents = if sight == Sight::Work { vec![] } else { documents(ctx, forge, thread).await? };
     Ok(Context {
         tree,
         tools,
@@ -128,26 +128,23 @@ pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Resul
     Ok(messages)
 }
 
-/// What a worker reads: words of who asked for the run and of who wrote the thread, and what came in during the run from
-/// people who may steer it, whose right was looked up when it came. Nobody is looked up again for every turn.
-async fn steering(
-    forge: &Forge,
-    thread: &ThreadRef,
-    run: &Run,
-    author: &Account,
-) -> Result<Vec<Remark>, ForgeError> {
-    let counts = |comment: &Comment| {
-        let by = comment.author.id;
-        by == run.requester.id || by == author.id || run.sources.contains(&comment.id)
-    };
+/// What a worker reads: words of who asked for the run, and what came in during the run from people who may steer it,
+/// each with the right that was looked up when it came. Nobody is looked up again for every turn. Who only wrote the
+/// thread steers nothing.
+async fn steering(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<Remark>, ForgeError> {
     let all = forge.comments(thread).await?;
-    let newest: Vec<Comment> = all.into_iter().filter(counts).rev().take(COMMENTS).collect();
-    let remark = |comment: Comment| Remark {
-        author: comment.author,
-        permission: Permission::Write,
-        body: comment.body,
-    };
-    Ok(newest.into_iter().rev().map(remark).collect())
+    let newest: Vec<Remark> =
+        all.into_iter().rev().filter_map(|comment| as_steering(run, comment)).take(COMMENTS).collect();
+    Ok(newest.into_iter().rev().collect())
+}
+
+fn as_steering(run: &Run, comment: Comment) -> Option<Remark> {
+    let Comment { id, author, body, .. } = comment;
+    let requester = author.id == run.requester.id;
+    let permission =
+        run.rights.get(&author.id).copied().filter(|_| requester || run.sources.contains(&id))?;
+    let may_steer = Right::STEER.judge(&author, permission, requester) == Verdict::Allowed;
+    may_steer.then_some(Remark { author, permission, body })
 }
 
 /// The files on the default branch. Without them a plan can still be made, so no trouble here is one for the run.
@@ -194,10 +191,14 @@ impl Rights<'_> {
     }
 }
 
-async fn documents(forge: &Forge, thread: &ThreadRef) -> Result<Vec<(String, String)>, ForgeError> {
+async fn documents(
+    ctx: &Ctx,
+    forge: &Forge,
+    thread: &ThreadRef,
+) -> Result<Vec<(String, String)>, ForgeError> {
     let mut found = vec![];
     for name in DOCUMENTS {
-        match forge.read_file(&thread.project, name).await {
+        match ctx.repo_files.read(forge, &thread.project, name).await {
             Ok(Some(text)) => found.push((name.to_owned(), text)),
             Ok(None) => {}
             // A README that is no text, or too long, is no reason not to plan.

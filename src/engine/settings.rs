@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::ctx::Ctx;
 use crate::config::RepoSettings;
 use crate::domain::Project;
-use crate::forge::ForgeError;
+use crate::forge::{Forge, ForgeError};
 
 const REPO_FILE: &str = ".planwright.yaml";
 /// A change of the file counts after this long at the latest.
@@ -17,7 +17,7 @@ const FRESH: Duration = Duration::from_secs(60);
 
 /// The files as last read, so that a busy repository costs one read a minute.
 #[derive(Default)]
-pub struct RepoFiles(Mutex<HashMap<Project, (Instant, Option<String>)>>);
+pub struct RepoFiles(Mutex<HashMap<(Project, String), (Instant, Option<String>)>>);
 
 /// The settings, or the reason why the repository's own file cannot be obeyed. Then nothing is started there: what the
 /// file wanted to forbid is not known.
@@ -43,24 +43,34 @@ pub(super) async fn settings(ctx: &Ctx, project: &Project) -> Result<Settled, Fo
 }
 
 async fn repo_file(ctx: &Ctx, project: &Project) -> Result<Option<String>, ForgeError> {
-    if let Some(known) = ctx.repo_files.fresh(project) {
-        return Ok(known);
-    }
     let Ok(forge) = ctx.forge(project.forge) else { return Ok(None) };
-    let text = forge.read_file(project, REPO_FILE).await?;
-    ctx.repo_files.keep(project, text.clone());
-    Ok(text)
+    ctx.repo_files.read(forge, project, REPO_FILE).await
 }
 
 impl RepoFiles {
-    fn fresh(&self, project: &Project) -> Option<Option<String>> {
-        let files = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        files.get(project).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, text)| text.clone())
+    pub(super) async fn read(
+        &self,
+        forge: &Forge,
+        project: &Project,
+        path: &str,
+    ) -> Result<Option<String>, ForgeError> {
+        let key = (project.clone(), path.to_owned());
+        if let Some(known) = self.fresh(&key) {
+            return Ok(known);
+        }
+        let text = forge.read_file(project, path).await?;
+        self.keep(key, text.clone());
+        Ok(text)
     }
 
-    fn keep(&self, project: &Project, text: Option<String>) {
+    fn fresh(&self, key: &(Project, String)) -> Option<Option<String>> {
+        let files = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        files.get(key).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, text)| text.clone())
+    }
+
+    fn keep(&self, key: (Project, String), text: Option<String>) {
         let mut files = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         files.retain(|_, (at, _)| at.elapsed() < FRESH);
-        files.insert(project.clone(), (Instant::now(), text));
+        files.insert(key, (Instant::now(), text));
     }
 }

@@ -246,6 +246,16 @@ impl Scene {
         wanted.map(|s| s.at).collect()
     }
 
+    /// Every request that reached the forge, with how it was answered.
+    pub(crate) fn all_requests(&self) -> Vec<String> {
+        let audit = match &self.front {
+            Front::Github(fake) => fake.stage.audit(),
+            Front::Gitlab(fake) => fake.stage.audit(),
+            Front::Local => panic!("nobody sends requests to the local forge"),
+        };
+        audit.iter().map(|seen| format!("{} {} {:?}", seen.method, seen.path, seen.answered)).collect()
+    }
+
     /// Something that somebody does on the thread; the event that it makes is not told to anybody yet.
     pub(crate) fn act(
         &self,
