@@ -112,6 +112,7 @@ fn goes_back(fact: &ReplanFact) -> bool {
         | ReplanFact::ReplanDeclined { .. }
         | ReplanFact::RevisionMade { .. }
         | ReplanFact::PlanRevised { .. }
+        | ReplanFact::ReplanEnded { .. }
         | ReplanFact::AlternativeGiven { .. }
         | ReplanFact::LimitSettled { .. } => false,
     }

@@ -10,7 +10,13 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
         TalkFact::QuestionsFound { questions, .. } => {
             format!("the model wants to ask {}", plural(questions.len(), "question"))
         }
-        TalkFact::TicksSeen { .. } => return None,
+        TalkFact::TicksSeen { .. } | TalkFact::DifferenceSaid { .. } => return None,
+        TalkFact::AskedAltered { by, comment } => {
+            format!("{} changed the words of comment {}, which was put back as it was", at(by), comment.0)
+        }
+        TalkFact::ChoiceWithdrawn { by, decision, .. } => {
+            format!("{} took the choice for {decision} back", at(by))
+        }
         TalkFact::QuestionsAsked { questions, .. } if questions.is_empty() => return None,
         TalkFact::QuestionsAsked { round, questions, .. } => {
             format!("round {round} of questions: {}", asked(questions))
@@ -114,6 +120,8 @@ pub(super) fn replan(fact: &ReplanFact) -> Option<String> {
                 }
             }
         }
+        // The decision before it, a no or a failed question has said as much.
+        ReplanFact::ReplanEnded { .. } => return None,
         ReplanFact::AlternativeGiven { alternative, .. } => {
             let way = match alternative.way {
                 OtherWay::Continue => "to go on with the plan",

@@ -230,7 +230,10 @@ fn skip(arguments: &str) -> Option<Command> {
     let id = id(split_word(arguments).0)?;
     let number = id.strip_prefix("q-").or_else(|| id.strip_prefix("Q-")).unwrap_or(id);
     if number.bytes().all(|b| b.is_ascii_digit()) {
-        return Some(Command::SkipQuestion { question: format!("q-{number}") });
+        // A bare number is the one that stands before the question; which that is depends on what is asked.
+        let named = number.len() != id.len();
+        let question = if named { format!("q-{number}") } else { number.to_owned() };
+        return Some(Command::SkipQuestion { question });
     }
     Some(Command::SkipStep { step: id.to_owned() })
 }
@@ -422,7 +425,7 @@ mod tests {
             ("/replan the API changed\r\nsince then", replan("the API changed\r\nsince then")),
             ("/skip q-2", question("q-2")),
             ("/skip Q-2 nobody knows", question("q-2")),
-            ("/skip 2", question("q-2")),
+            ("/skip 2", question("2")),
             ("/skip `q-2`", question("q-2")),
             ("/skip task_4", step("task_4")),
             ("/skip\u{a0}task_4", step("task_4")),

@@ -3,7 +3,7 @@
 
 use crate::config::Notices;
 use crate::domain::CommentId;
-use crate::planning::{Fact, Replan, Run, TalkFact, Verdict};
+use crate::planning::{Fact, Replan, ReplanState, Run, TalkFact, Verdict};
 use crate::render::{self, Voice};
 
 /// How a comment comes onto the thread.
@@ -83,5 +83,7 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
 
 /// What waits for somebody, or did, is said aloud however quiet the bot shall be.
 fn needs_person(replan: &Replan) -> bool {
-    matches!(replan.verdict, Verdict::Confirm { .. } | Verdict::Limit { .. })
+    let undecided = matches!(replan.verdict, Verdict::Stay { .. }) && replan.failed.is_some();
+    let asks = matches!(replan.verdict, Verdict::Confirm { .. } | Verdict::Limit { .. });
+    asks || undecided || matches!(replan.state, ReplanState::Failed { .. })
 }

@@ -42,10 +42,12 @@ pub(super) async fn gather(
         Settled::BrokenFile(_) => ctx.config.for_repo(&thread.project),
     };
     let plans = sight == Sight::Plan;
-    let (tree, tools) =
-        if plans { (tree(ctx, thread).await, tools(ctx, &settings).await) } else { (vec![], vec![]) };
+    // Whether another tool would do is a part of the decision.
+    let chooses = plans || question == Question::Decide;
+    let tree = if plans { tree(ctx, thread).await } else { vec![] };
+    let tools = if chooses { tools(ctx, &settings).await } else { vec![] };
     let commands = settings.tools.commands.values().filter(|command| command.enabled);
-    let commands = if plans { commands.map(|command| command.argv.clone()).collect() } else { vec![] };
+    let commands = if chooses { commands.map(|command| command.argv.clone()).collect() } else { vec![] };
     // Whoever works on one action reads the files that it needs.
     let documents = if sight == Sight::Work { vec![] } else { documents(ctx, forge, thread).await? };
     Ok(Context {

@@ -40,7 +40,7 @@ pub(super) fn ask(
         Box::pin(async move {
             match try_ask(&ctx, &thread, &record, question, &policy).await {
                 Ok(asked) => asked.into_fact(key, question, &record),
-                Err(unanswered) => unanswered.into_fact(key, question),
+                Err(unanswered) => unanswered.into_fact(key, question, &record),
             }
         })
     }
@@ -181,8 +181,10 @@ fn typed(run: &Run, context: Context, question: Question, told: Box<Told>) -> Re
         }
         Question::Revise => {
             let sealed: Vec<Step> = run.sealed_steps(plan()?).into_iter().cloned().collect();
-            let (open, problems) = (open_steps(run, plan()?), plan()?.problems.clone());
-            Ask::PlanRevision { context, goal: goal()?, sealed, open, problems, told }
+            let problems = plan()?.problems.clone();
+            let stays = |step: &Step| plan().is_ok_and(|plan| plan.keeps.contains(&step.id));
+            let (kept, open) = open_steps(run, plan()?).into_iter().partition(stays);
+            Ask::PlanRevision { context, goal: goal()?, sealed, kept, open, problems, told }
         }
         Question::Reflect => {
             let done = newest(run, plan()?);
@@ -224,12 +226,12 @@ fn open_steps(run: &Run, plan: &Revision) -> Vec<Step> {
 /// What somebody said, and the questions that it may answer.
 async fn mapping(forge: &Forge, thread: &ThreadRef, run: &Run, context: Context) -> Result<Ask, Unanswered> {
     let words = run.talk.unread.first().ok_or_else(|| missing("answer"))?;
-    let round = run.talk.open_round().ok_or_else(|| missing("question"))?;
+    let questions: Vec<_> = run.talk.answerable().into_iter().cloned().collect();
     let comments = forge.comments(thread).await.map_err(Unanswered::Forge)?;
     let said = comments.into_iter().find(|comment| comment.id == words.comment);
     // Taken back meanwhile: it answers nothing.
     let words = said.map_or(String::new(), |comment| comment.body);
-    Ok(Ask::AnswerMapping { context, questions: round.questions.clone(), words })
+    Ok(Ask::AnswerMapping { context, questions, words })
 }
 
 fn moment(run: &Run) -> Moment {
@@ -352,6 +354,10 @@ impl Asked {
             Answer::Decisions(decisions) => Fact::Talk(TalkFact::DecisionsFound { key, decisions, usage }),
             Answer::Summary(summary) => Fact::Talk(TalkFact::DesignSummarised { key, summary, usage }),
             Answer::Revision { steps, actions } => {
+                let (steps, actions) = match record.live_run() {
+                    Some(run) => run.with_kept(steps, actions),
+                    None => (steps, actions),
+                };
                 let actions = numbered(record, actions);
                 Fact::Replan(ReplanFact::RevisionMade { key, steps, actions, usage })
             }
@@ -378,7 +384,7 @@ fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &R
 }
 
 impl Unanswered {
-    fn into_fact(self, key: Key, question: Question) -> Fact {
+    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
         let (problem, reason, usage) = match self {
             Self::Forge(error) => {
                 tracing::warn!("cannot read the thread for {key}: {error}");
@@ -406,6 +412,10 @@ impl Unanswered {
             (Question::Summarise, AskProblem::Lasting) if usage.is_some() => {
                 let (summary, usage) = (String::new(), usage.unwrap_or_default());
                 Fact::Talk(TalkFact::DesignSummarised { key, summary, usage })
+            }
+            // Words that nobody can read answer nothing, and are asked back about.
+            (Question::MapAnswers, AskProblem::Lasting) => {
+                Fact::Talk(mapped(key, vec![], usage.unwrap_or_default(), record))
             }
             (Question::OtherWay, AskProblem::Lasting) => {
                 let alternative = Alternative { way: OtherWay::Nothing, reasoning: reason };

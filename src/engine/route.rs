@@ -4,7 +4,7 @@ use super::ctx::Ctx;
 use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Command, Event, EventKind, Millis, Project, Spoken, Thread, parse_command};
+use crate::domain::{Command, CommentId, Event, EventKind, Millis, Project, Spoken, Thread, parse_command};
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{
@@ -209,12 +209,36 @@ async fn ticks_seen(
     let empty = now.body.replace("\r\n", "\n").replace("- [x] ", "- [ ] ").replace("- [X] ", "- [ ] ");
     // Boxes stand for what was written beside them; whoever changed the words has ticked something else.
     if posted.is_none_or(|hash| hash != super::publish::hash(&empty)) {
-        return Ok(None);
+        return altered(ctx, forge, desk, event, comment.id).await;
     }
     Ok(Some(match asked {
         Asked::Questions => TicksSeen::Questions(read_ticks(&now.body)),
         Asked::Decisions => TicksSeen::Decisions(read_choices(&now.body)),
     }))
+}
+
+/// The next publication finds another text than it wants, and puts it right; while nothing is open, no box counts.
+async fn altered(
+    ctx: &Ctx,
+    forge: &Forge,
+    desk: &Desk,
+    event: &Event,
+    comment: CommentId,
+) -> Result<Option<TicksSeen>, ForgeError> {
+    let talk = desk.record.live_run().map(|run| &run.talk);
+    let open = talk.is_some_and(|talk| {
+        let round = talk.open_round().is_some_and(|round| round.comment == Some(comment));
+        let design = talk.design.as_ref().filter(|design| design.approved.is_none());
+        round || design.is_some_and(|design| design.comment == Some(comment))
+    });
+    if !open || event.actor.id == forge.me().await?.id {
+        return Ok(None);
+    }
+    // A lost lease is found by the append that follows.
+    if let Err(error) = ctx.store.comment_altered(&desk.lease, comment).await {
+        return Err(ForgeError::Broken(error.to_string()));
+    }
+    Ok(Some(TicksSeen::Altered(comment)))
 }
 
 /// Boxes are looked at as they stand when somebody refers to them.

@@ -4,8 +4,8 @@ use super::fact::Fact;
 use super::interpret::Reading;
 use super::notice::Notice;
 use super::run::{Hold, Run};
-use super::talk::{How, Reply, Round, TalkFact};
-use crate::domain::{Account, Comment, CommentId, Right, Verdict};
+use super::talk::{Design, How, Reply, Round, TalkFact, Words, plain};
+use crate::domain::{Account, AccountKind, Comment, CommentId, Right, Verdict};
 use crate::plan::{Question, QuestionId};
 
 /// Boxes in a comment of ours that asks something, as they stand now.
@@ -15,6 +15,8 @@ pub enum TicksSeen {
     Questions(Vec<Vec<usize>>),
     /// For each decision, the options that are ticked.
     Decisions(Vec<(String, Vec<String>)>),
+    /// The words beside the boxes are no longer ours, so that the boxes say nothing.
+    Altered(CommentId),
 }
 
 /// How many comments wait to be read at a time; more are remarks like any other.
@@ -34,8 +36,8 @@ impl Reading<'_> {
         if !answers.is_empty() {
             return Some(self.answered(run, How::Numbered, answers, Some(comment.id)));
         }
-        // Words that come late are read as remarks on the work.
-        let open = !round.closed && run.talk.unread.len() < UNREAD;
+        // Words that come when nothing is left to answer are read as remarks on the work.
+        let open = !run.talk.answerable().is_empty() && run.talk.unread.len() < UNREAD;
         open.then(|| {
             let by = self.event.actor.clone();
             vec![Fact::Talk(TalkFact::WordsHeard { by, permission: self.permission(), comment: comment.id })]
@@ -66,26 +68,37 @@ impl Reading<'_> {
 
     /// Two people who say different things are told whose word counts.
     fn differs(&self, run: &Run, reply: &Reply) -> Option<Fact> {
-        let known = run.talk.answers.get(&reply.question)?;
-        let (said, answer) = (known.answer.as_ref()?, reply.answer.as_ref()?);
-        if said == answer || known.by.id == self.event.actor.id {
-            return None;
-        }
-        let later = self.permission() >= known.permission;
-        let counts = if later { answer.clone() } else { said.clone() };
-        let notice = Notice::AnswersDiffer { question: reply.question.0.clone(), counts };
-        Some(Fact::Noticed { by: self.event.actor.clone(), notice, comment: None })
+        let by = self.event.actor.clone();
+        let words = Words { by, permission: self.permission(), comment: CommentId(0) };
+        let differs = run.talk.differs(&words, reply)?;
+        Some(self.differ(&differs.question.0, differs.counts))
     }
 
-    /// Boxes in the questions or the decisions; the editor's right counts.
+    fn differ(&self, question: &str, counts: String) -> Fact {
+        let notice = Notice::AnswersDiffer { question: question.to_owned(), counts };
+        Fact::Noticed { by: self.event.actor.clone(), notice, comment: None }
+    }
+
+    /// Boxes in the questions or the decisions; the editor's right counts. What others ticked is seen and says nothing:
+    /// it must not speak in the name of whoever ticks next.
     pub(super) fn ticked(&self, run: &Run, seen: &TicksSeen) -> Vec<Fact> {
-        if !self.may_answer(run) {
-            return vec![];
-        }
-        match seen {
+        let may = self.may_answer(run);
+        let facts = match seen {
             TicksSeen::Questions(ticks) => self.questions_ticked(run, ticks),
             TicksSeen::Decisions(ticks) => self.decisions_ticked(run, ticks),
-        }
+            TicksSeen::Altered(comment) => return self.altered(*comment),
+        };
+        let only_seen = |fact: &Fact| matches!(fact, Fact::Talk(TalkFact::TicksSeen { .. }));
+        facts.into_iter().filter(|fact| may || only_seen(fact)).collect()
+    }
+
+    fn altered(&self, comment: CommentId) -> Vec<Fact> {
+        let by = self.event.actor.clone();
+        let notice = Notice::AskedAltered { comment };
+        let noticed = Fact::Noticed { by: by.clone(), notice, comment: None };
+        // Programs are not answered.
+        let noticed = Some(noticed).filter(|_| by.kind == AccountKind::Person);
+        std::iter::once(Fact::Talk(TalkFact::AskedAltered { by, comment })).chain(noticed).collect()
     }
 
     /// Only what differs from what was seen before: an old tick does not speak again.
@@ -124,10 +137,10 @@ impl Reading<'_> {
             let before = design.seen.iter().find(|(id, _)| *id == decision.id).map(|(_, options)| options);
             match options.as_slice() {
                 _ if before == Some(options) => {}
-                [] => {}
+                [] => facts.extend(self.withdrawn(design, &decision.id)),
                 [one] => {
                     let chosen = decision.option(one).map(|option| (&*decision.id, &*option.id));
-                    facts.extend(self.choice(chosen, "", None));
+                    facts.extend(self.choice(design, chosen, "", None));
                 }
                 [_, _, ..] => facts.push(Fact::Noticed {
                     by: self.event.actor.clone(),
@@ -139,16 +152,38 @@ impl Reading<'_> {
         facts
     }
 
-    fn choice(&self, what: Option<(&str, &str)>, because: &str, comment: Option<CommentId>) -> Option<Fact> {
-        let (decision, option) = what?;
-        Some(Fact::Talk(TalkFact::Chosen {
+    /// A box that was taken out again: the decision is open again. What was said in words stands.
+    fn withdrawn(&self, design: &Design, decision: &str) -> Option<Fact> {
+        let known = design.choices.get(decision).filter(|_| design.ticked.contains(decision))?;
+        let (by, permission) = (self.event.actor.clone(), self.permission());
+        let withdrawn = TalkFact::ChoiceWithdrawn { by, permission, decision: decision.to_owned() };
+        (permission >= known.permission).then_some(Fact::Talk(withdrawn))
+    }
+
+    /// A choice, and whose counts if somebody else made another.
+    fn choice(
+        &self,
+        design: &Design,
+        what: Option<(&str, &str)>,
+        because: &str,
+        comment: Option<CommentId>,
+    ) -> Vec<Fact> {
+        let Some((decision, option)) = what else { return vec![] };
+        let known = design.choices.get(decision);
+        let other = known.filter(|known| known.option != option && known.by.id != self.event.actor.id);
+        let differs = other.map(|known| {
+            let counts = if self.permission() >= known.permission { option } else { known.option.as_str() };
+            self.differ(decision, counts.to_owned())
+        });
+        let chosen = Fact::Talk(TalkFact::Chosen {
             by: self.event.actor.clone(),
             permission: self.permission(),
             decision: decision.to_owned(),
             option: option.to_owned(),
             rationale: because.to_owned(),
             comment,
-        }))
+        });
+        std::iter::once(chosen).chain(differs).collect()
     }
 
     /// `choose d-1 opt-b because …`
@@ -159,8 +194,8 @@ impl Reading<'_> {
         };
         let known = design.decisions.iter().find(|known| known.id.eq_ignore_ascii_case(decision));
         let chosen = known.and_then(|known| Some((&*known.id, &*known.option(option)?.id)));
-        match self.choice(chosen, because, Some(comment)) {
-            Some(fact) => vec![fact],
+        match chosen {
+            Some(_) => self.choice(design, chosen, because, Some(comment)),
             None => {
                 let ids = |d: &crate::plan::DecisionPoint| {
                     d.options.iter().map(|o| format!("{} {}", d.id, o.id)).collect::<Vec<_>>()
@@ -251,16 +286,20 @@ fn without_mention<'a>(body: &'a str, bot_login: &str) -> &'a str {
     rest.map_or(body, |rest| rest.trim_start_matches([',', ':', ' ']))
 }
 
-/// The question that a number or a name means. Once a round is over, a bare number means only what was assumed: a list
-/// of remarks is no list of answers.
-fn meant<'a>(words: &str, run: &'a Run, round: &'a Round) -> Option<&'a Question> {
+/// The question that a number or a name means. Once a round is over, a bare number means only what was assumed, or what
+/// one of the question's own options is given for: a list of remarks is no list of answers.
+fn meant<'a>(words: &str, said: &str, run: &'a Run, round: &'a Round) -> Option<&'a Question> {
     let named = words.to_ascii_lowercase();
     if let Some(question) = run.talk.questions().find(|question| question.id.0 == named) {
         return Some(question);
     }
     let assumed =
-        |question: &&Question| run.talk.assumptions.iter().any(|known| known.question == question.id);
-    question_of(words, round).filter(|question| !round.closed || assumed(question))
+        |question: &Question| run.talk.assumptions.iter().any(|known| known.question == question.id);
+    let chosen = |question: &Question| {
+        let answer = option_of(said.trim(), question);
+        question.options.iter().any(|option| plain(option) == plain(&answer))
+    };
+    question_of(words, round).filter(|question| !round.closed || assumed(question) || chosen(question))
 }
 
 /// `1. text` or `q-1: text` in lines of their own; lines that follow belong to the answer. One number that means nothing
@@ -269,7 +308,7 @@ fn numbered(body: &str, run: &Run, round: &Round) -> Vec<Reply> {
     let mut answers: Vec<(&Question, String)> = vec![];
     for line in body.lines().filter(|line| !line.trim_start().starts_with('>')) {
         match split_number(line) {
-            Some((number, rest)) => match meant(number, run, round) {
+            Some((number, rest)) => match meant(number, rest, run, round) {
                 Some(question) => answers.push((question, rest.trim().to_owned())),
                 None if round.closed => return vec![],
                 None => {}

@@ -6,7 +6,7 @@ use super::effect::Key;
 use super::fact::Fact;
 use super::notice::AskProblem;
 use super::proposal::{Approval, Proposal, Request};
-use super::replans::ReplanState;
+use super::replans::{Replan, ReplanState};
 use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
 use super::work::{Ended, Outcome};
 use crate::domain::{Account, Millis};
@@ -122,12 +122,15 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
     };
     let settles_limit = at_limit.is_some_and(|failed| of_step(&failed));
     let unclear = run.unclear.clone().filter(of_step);
+    // A no to what would mend this step; what a person is asked about another one is still asked.
+    let asks = |replan: &&Replan| replan.state == ReplanState::Confirming;
+    let about_step = |replan: &&Replan| replan.failed.as_ref().is_some_and(of_step);
+    let confirming = run.replans.all.last().filter(asks).filter(about_step).map(|replan| replan.id);
     if settles_limit {
         run.replans.limit = None;
     }
-    if let Some(replan) = run.replans.all.last_mut().filter(|replan| replan.state == ReplanState::Confirming)
-    {
-        replan.state = ReplanState::Declined { by: Some(by.clone()) };
+    if let Some(id) = confirming {
+        run.settle(id, ReplanState::Declined { by: Some(by.clone()) });
     }
     if let Some(action) = unclear {
         run.work.forget(&action);
@@ -390,7 +393,10 @@ fn failed(run: &mut Run, at: Millis, key: &Key, problem: AskProblem, reason: &st
         AskProblem::Passing => {
             run.retry = Some(Retry { key: again, failed_at: at, reason: reason.to_owned() })
         }
-        AskProblem::Lasting => run.broken = Some(reason.to_owned()),
+        AskProblem::Lasting => match run.replan_in_the_making() {
+            Some(id) => run.replan_failed(at, id, reason),
+            None => run.broken = Some(reason.to_owned()),
+        },
     }
 }
 

@@ -175,7 +175,9 @@ impl Word<'_> {
     fn replan(&self, run: &Run, why: &str) -> Vec<Fact> {
         let (by, comment) = (self.by.clone(), Some(self.comment));
         vec![Fact::Replan(match run.hold() {
-            Some(Hold::Confirm(replan)) => ReplanFact::ReplanConfirmed { replan_id: replan.id, by, comment },
+            Some(Hold::Confirm(replan)) => {
+                ReplanFact::ReplanConfirmed { replan_id: replan.id, by, comment, executed: true }
+            }
             Some(_) | None => ReplanFact::ReplanAsked { by, why: why.to_owned(), comment },
         })]
     }

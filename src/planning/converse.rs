@@ -36,6 +36,12 @@ pub(super) fn converse<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
         let noticed = Fact::Noticed { by: words.by.clone(), notice, comment: None };
         return Some(Next::Note(vec![Fact::Talk(TalkFact::AskedBack { round: round.number }), noticed]));
     }
+    if let Some(differs) = talk.differences.first() {
+        let (question, counts) = (differs.question.clone(), differs.counts.clone());
+        let notice = Notice::AnswersDiffer { question: question.0.clone(), counts };
+        let noticed = Fact::Noticed { by: differs.by.clone(), notice, comment: None };
+        return Some(Next::Note(vec![Fact::Talk(TalkFact::DifferenceSaid { question }), noticed]));
+    }
     if !talk.unread.is_empty() {
         return Some(Next::Ask(Question::MapAnswers));
     }

@@ -4,7 +4,7 @@ use super::converse::converse;
 use super::effect::{Policy, Question};
 use super::fact::Fact;
 use super::plan_tool;
-use super::reconsider::{announce, reconsider};
+use super::reconsider::{announce, came_to_nothing, reconsider};
 use super::run::{Revision, Run};
 use super::work::{Ended, Outcome, StepState, Turn, Work};
 use crate::actions::is_open;
@@ -35,7 +35,9 @@ pub(super) fn next<'a>(run: &'a Run, policy: &Policy) -> Next<'a> {
     };
     if plan.sequence.is_none() {
         if plan.regenerated > policy.regenerations {
-            return Next::Note(plan_tool::give_up(run, &impossible(plan)));
+            let why = impossible(plan);
+            let failed = came_to_nothing(run, plan, &why).map(|fact| vec![fact]);
+            return Next::Note(failed.unwrap_or_else(|| plan_tool::give_up(run, &why)));
         }
         let partial = plan.origin.as_ref().is_some_and(|origin| origin.level == Level::Partial);
         return Next::Ask(if partial { Question::Revise } else { Question::Sequence });

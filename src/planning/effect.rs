@@ -8,6 +8,7 @@ use super::converse::Interactive;
 use super::cursor::{Next, is_reflection_due, next};
 use super::fact::Fact;
 use super::reconsider::at_limit;
+use super::replanned::unrecorded;
 use super::replans::ReplanPolicy;
 use super::run::{Hold, Retry, Run};
 use crate::actions::Risk;
@@ -150,6 +151,9 @@ impl Policy {
 pub fn next_effects(run: &Run, in_flight: &InFlight, policy: &Policy) -> Vec<Effect> {
     if !run.is_live() {
         return vec![];
+    }
+    if let Some((id, facts)) = unrecorded(run) {
+        return vec![Effect::Note { key: Key(format!("{}/ended/{id}", run.id)), facts }];
     }
     let until = |key: Key, deadline: Option<Millis>| deadline.map(|until| Effect::Wait { key, until });
     let effect = match run.hold() {

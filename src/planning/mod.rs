@@ -20,12 +20,14 @@ mod effect;
 mod entry;
 mod fact;
 mod interpret;
+mod judge;
 mod notice;
 mod plan_state;
 pub mod plan_tool;
 mod proposal;
 mod reconsider;
 mod record;
+mod replanned;
 mod replans;
 mod revise;
 mod run;
@@ -42,18 +44,23 @@ pub use effect::{Effect, InFlight, Key, Policy, Question, keeps, next_effects};
 pub use entry::{Entry, UnreadableEntry};
 pub use fact::Fact;
 pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
+pub use judge::{judge, level_of};
 pub use notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
 pub use record::{Asked, Owed, Record};
+pub use replanned::{outline, repeats};
 pub use replans::{
     AskedFor, Fresh, Limit, LimitHit, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult, ReplanState,
-    Replans, Settled, Source, Verdict, judge, level_of,
+    Replans, Settled, Source, Verdict,
 };
-pub use revise::{outline, repeats};
 pub use run::{
     Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
+    SetAside,
 };
 pub use statistics::ReplanStatistics;
-pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
+pub use talk::{
+    Assumption, Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish,
+    Words,
+};
 pub use told::told;
 pub use work::{Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Command;
+use crate::domain::{Command, CommentId};
 use crate::plan::ActionId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +107,10 @@ pub enum Notice {
     /// More than one option of a decision is ticked.
     TwoOptions {
         decision: String,
+    },
+    /// Somebody changed the words of questions or decisions of ours.
+    AskedAltered {
+        comment: CommentId,
     },
     /// A verb that this version knows, but cannot carry out.
     NotYet {

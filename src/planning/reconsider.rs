@@ -3,16 +3,18 @@
 use super::cursor::{Next, is_reflection_due};
 use super::effect::{Policy, Question};
 use super::fact::Fact;
+use super::judge::{judge, level_for, trigger_of};
 use super::plan_tool;
+use super::replanned::{outline, repeats};
 use super::replans::{
-    AskedFor, Fresh, LimitHit, OnLimit, ReplanFact, ReplanResult, Settled, Source, Verdict, judge, level_of,
-    trigger_of,
+    AskedFor, Fresh, Limit, LimitHit, OnLimit, ReplanFact, ReplanResult, Settled, Source, Verdict,
 };
-use super::revise::{outline, repeats};
+use super::revise::questions_of;
 use super::run::{Origin, Revision, Run};
-use super::talk::{Assumption, Given};
+use super::talk::{Assumption, TalkFact, plain};
+use super::work::StepState;
 use crate::domain::Account;
-use crate::plan::{Decided, Level, ReplanDecision, ReplanPhase, ReplanType, Step};
+use crate::plan::{Decided, Level, QuestionId, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
 
 /// What comes first because of the newest result, or nothing.
 pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
@@ -21,10 +23,10 @@ pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> 
         return None;
     }
     if let Some(wish) = &run.replans.asked {
-        return Some(Next::Note(vec![decision(run, &asked_by(run, wish), Source::Person, policy)]));
+        return Some(Next::Note(vec![decision(run, &asked_by(run, wish), Source::Person, vec![], policy)]));
     }
-    if let Some(fresh) = contradicted(run) {
-        return Some(Next::Note(vec![decision(run, &fresh, Source::Answer, policy)]));
+    if let Some((fresh, keeps)) = contradicted(run) {
+        return Some(Next::Note(vec![decision(run, &fresh, Source::Answer, keeps, policy)]));
     }
     if run.replans.limit.as_ref().is_some_and(|hit| !hit.told) {
         return Some(Next::Ask(Question::OtherWay));
@@ -36,26 +38,57 @@ pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> 
         let waits = !asks || is_reflection_due(run, policy);
         return (!waits).then_some(Next::Ask(Question::Decide));
     }
-    Some(Next::Note(vec![decision(run, fresh, Source::Result, policy)]))
+    let decided = decision(run, fresh, Source::Result, vec![], policy);
+    let assumed = assumed(run, fresh, &judge(run, fresh, &policy.replan));
+    Some(Next::Note(std::iter::once(decided).chain(assumed).collect()))
+}
+
+/// What the model goes on with where nobody is asked, or no question goes with it: it belongs to the ledger all the same.
+fn assumed(run: &Run, fresh: &Fresh, verdict: &Verdict) -> Option<Fact> {
+    let Decided::Decision { decision } = &fresh.said else { return None };
+    let questions = questions_of(decision);
+    let alone = decision.details.assumptions_to_make.iter().skip(questions.len()).cloned();
+    let limit = Limit::Clarifications.words();
+    let unasked = questions
+        .iter()
+        .filter_map(|asked| Some(format!("{} {}", asked.question, asked.assumption.as_ref()?)));
+    let texts: Vec<String> = match verdict {
+        _ if fresh.phase != ReplanPhase::GoalUnderstanding => return None,
+        Verdict::Stay { why } if why == limit => unasked.chain(alone).collect(),
+        Verdict::Stay { .. } | Verdict::Clarify => alone.collect(),
+        Verdict::Replan { .. } | Verdict::Confirm { .. } | Verdict::Limit { .. } => return None,
+    };
+    let known = |text: &String| run.talk.assumptions.iter().any(|known| plain(&known.text) == plain(text));
+    let number = |(n, text): (usize, String)| {
+        let question = QuestionId(String::new());
+        Assumption { id: format!("A{n}"), question, text }
+    };
+    let next = run.talk.assumptions.len() + 1;
+    let assumptions: Vec<Assumption> =
+        (next..).zip(texts.into_iter().filter(|text| !known(text))).map(number).collect();
+    (!assumptions.is_empty()).then_some(Fact::Talk(TalkFact::Assumed { round: 0, assumptions }))
 }
 
 /// What a person wants: the rest anew once work has begun, else all of it.
 fn asked_by(run: &Run, wish: &AskedFor) -> Fresh {
-    let worked = run.plan().is_some_and(|plan| plan.actions().any(|a| run.work.contains_key(&a.id)));
-    let level = match (run.plan(), worked) {
-        (None, _) => Level::Goal,
-        (Some(_), true) => Level::Partial,
-        (Some(_), false) => Level::Decomposition,
-    };
     let decision = ReplanDecision {
         replan_needed: true,
         confidence: 1.0,
         reasoning: wish.why.clone(),
         replan_type: ReplanType::FullReplan,
-        replan_level: Some(level),
+        replan_level: Some(level_asked_for(run)),
         ..ReplanDecision::default()
     };
     by_person(decision, wish.by.clone())
+}
+
+fn level_asked_for(run: &Run) -> Level {
+    let worked = run.plan().is_some_and(|plan| plan.actions().any(|a| run.work.contains_key(&a.id)));
+    match (run.plan(), worked) {
+        (None, _) => Level::Goal,
+        (Some(_), true) => Level::Partial,
+        (Some(_), false) => Level::Decomposition,
+    }
 }
 
 fn by_person(decision: ReplanDecision, by: Account) -> Fresh {
@@ -63,50 +96,99 @@ fn by_person(decision: ReplanDecision, by: Account) -> Fresh {
     Fresh { phase: ReplanPhase::Reflection, said, asked: true, failed: None, by: Some(by) }
 }
 
-/// Answers that came late say otherwise than was assumed: what rests on the assumptions is planned anew.
-fn contradicted(run: &Run) -> Option<Fresh> {
+/// Something that the plan was made with and that is no longer so.
+struct Wrong<'a> {
+    question: &'a QuestionId,
+    /// What it was taken for until then, in words.
+    before: String,
+    /// Whether it was an answer, which nobody knows the steps of unless it was assumed first.
+    answered: bool,
+}
+
+fn wrong(run: &Run) -> Vec<Wrong<'_>> {
+    let talk = &run.talk;
+    let assumed =
+        talk.assumptions.iter().filter(|known| talk.contradicted.contains(&known.id)).map(|known| {
+            let before = format!("I had assumed ({}): {}", known.id, known.text);
+            Wrong { question: &known.question, before, answered: false }
+        });
+    let changed = talk.changed.iter().map(|known| {
+        let before = format!("The plan was made with another answer: “{}”.", known.before);
+        Wrong { question: &known.question, before, answered: true }
+    });
+    assumed.chain(changed).collect()
+}
+
+/// Answers that came late say otherwise than the plan was made with: what rests on that is planned anew, and of the rest
+/// nothing changes. Of an answer that was never assumed nobody knows what rests on it, so all that is open does.
+fn contradicted(run: &Run) -> Option<(Fresh, Vec<StepId>)> {
     let plan = run.plan().filter(|plan| !plan.steps.is_empty())?;
-    let wrong: Vec<(&Assumption, &Given)> = run
-        .talk
-        .assumptions
-        .iter()
-        .filter(|known| run.talk.contradicted.contains(&known.id))
-        .filter_map(|known| Some((known, run.talk.answers.get(&known.question)?)))
-        .collect();
-    let by = wrong.first()?.1.by.clone();
-    let rests = |step: &&Step| wrong.iter().any(|(known, _)| step.rests_on.contains(&known.id));
-    let resting: Vec<String> = plan.steps.iter().filter(rests).map(|step| step.id.0.clone()).collect();
-    let said = |(assumption, given): &(&Assumption, &Given)| {
-        format!(
-            "@{} answered {}: “{}”. I had assumed ({}): {}",
-            given.by.login,
-            assumption.question,
-            given.answer.as_deref().unwrap_or_default(),
-            assumption.id,
-            assumption.text
-        )
+    let wrong = wrong(run);
+    let by = run.talk.answers.get(wrong.first()?.question)?.by.clone();
+    let rests = |step: &Step, on: &Wrong<'_>| {
+        let assumed = run.talk.assumptions.iter().filter(|known| known.question == *on.question);
+        assumed.into_iter().any(|known| step.rests_on.contains(&known.id))
     };
-    let reasoning = wrong.iter().map(said).collect::<Vec<_>>().join(" ");
+    let resting: Vec<&Step> =
+        plan.steps.iter().filter(|step| wrong.iter().any(|on| rests(step, on))).collect();
+    let anywhere = wrong.iter().any(|on| on.answered && !resting.iter().any(|step| rests(step, on)));
+    let level = if anywhere { level_asked_for(run) } else { Level::Partial };
     let decision = ReplanDecision {
-        replan_needed: !resting.is_empty(),
+        replan_needed: anywhere || !resting.is_empty(),
         confidence: 1.0,
-        reasoning,
+        reasoning: wrong.iter().map(|on| said(run, on)).collect::<Vec<_>>().join(" "),
         replan_type: ReplanType::PartialReplan,
-        replan_level: Some(Level::Partial),
-        recommended_actions: resting.iter().map(|step| format!("plan {step} anew, and only that")).collect(),
+        replan_level: Some(level),
+        recommended_actions: resting.iter().map(|step| advice(run, plan, step)).collect(),
         ..ReplanDecision::default()
     };
-    Some(by_person(decision, by))
+    let stays = |step: &&Step| {
+        let planned = plan.open_actions().any(|action| action.task_id == step.id);
+        planned && !anywhere && !is_through(run, plan, step) && !resting.iter().any(|on| on.id == step.id)
+    };
+    let keeps = plan.steps.iter().filter(stays).map(|step| step.id.clone()).collect();
+    Some((by_person(decision, by), keeps))
+}
+
+fn said(run: &Run, on: &Wrong<'_>) -> String {
+    let given = run.talk.answers.get(on.question);
+    let (by, answer) = given.map_or(("somebody", ""), |given| {
+        (given.by.login.as_str(), given.answer.as_deref().unwrap_or_default())
+    });
+    format!("@{by} answered {}: “{answer}”. {}", on.question, on.before)
+}
+
+/// What is done stays done: only another step can put it right.
+fn advice(run: &Run, plan: &Revision, step: &Step) -> String {
+    let id = &step.id;
+    match run.step_state(plan, id) {
+        StepState::Done(_) => {
+            format!(
+                "{id} is done and stays: add a new step, with an id of its own, that puts right what is wrong in it"
+            )
+        }
+        StepState::SkippedBy(_) | StepState::LeftOut => format!("{id} was left out and stays out"),
+        StepState::Waiting | StepState::AtWork | StepState::Failed(_) => {
+            format!("plan {id} anew, and only that")
+        }
+    }
+}
+
+fn is_through(run: &Run, plan: &Revision, step: &Step) -> bool {
+    match run.step_state(plan, &step.id) {
+        StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => true,
+        StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
+    }
 }
 
 /// The judgement with all that the history keeps of it.
-fn decision(run: &Run, fresh: &Fresh, source: Source, policy: &Policy) -> Fact {
+fn decision(run: &Run, fresh: &Fresh, source: Source, keeps: Vec<StepId>, policy: &Policy) -> Fact {
     let verdict = judge(run, fresh, &policy.replan);
     let decision = match &fresh.said {
         Decided::Decision { decision } => (**decision).clone(),
         Decided::Nothing | Decided::Unreadable { .. } => ReplanDecision::default(),
     };
-    let level = level_of(&decision, fresh.phase, fresh.failed.is_some());
+    let level = level_for(run, &decision, fresh);
     let (executed, override_reason) = match &verdict {
         Verdict::Replan { .. } | Verdict::Clarify => (true, None),
         Verdict::Confirm { .. } => (false, Some("a person is asked first".to_owned())),
@@ -128,6 +210,7 @@ fn decision(run: &Run, fresh: &Fresh, source: Source, policy: &Policy) -> Fact {
         wait_ms: waits.then_some(policy.replan.answer_within_ms),
         plan_before: run.plan().map_or(vec![], |plan| outline(run, plan)),
         llm_decision: Box::new(decision),
+        keeps,
     })
 }
 
@@ -141,6 +224,12 @@ pub(super) fn announce(run: &Run, plan: &Revision, policy: &Policy) -> Option<Fa
         return Some(revised(run, plan, origin, ReplanResult::Failure, why));
     }
     plan.ground.is_some().then(|| revised(run, plan, origin, ReplanResult::Success, String::new()))
+}
+
+/// The same for a plan that cannot be carried out, where it was to take another's place.
+pub(super) fn came_to_nothing(run: &Run, plan: &Revision, why: &str) -> Option<Fact> {
+    let origin = plan.origin.as_ref().filter(|origin| run.replan_in_the_making() == Some(origin.replan))?;
+    Some(revised(run, plan, origin, ReplanResult::Failure, why.to_owned()))
 }
 
 fn revised(run: &Run, plan: &Revision, origin: &Origin, result: ReplanResult, why: String) -> Fact {

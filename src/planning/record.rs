@@ -9,7 +9,7 @@ use super::entry::Entry;
 use super::fact::Fact;
 use super::notice::{Notice, Trigger};
 use super::proposal::Request;
-use super::revise::outline;
+use super::replanned::outline;
 use super::run::{EndState, Run, RunId};
 use crate::domain::{CommentId, Millis, Permission};
 
@@ -203,6 +203,7 @@ fn said_once(owed: &Owed) -> Option<String> {
             Notice::PlanningIsOff => Some("planning is off".to_owned()),
             Notice::RepoFileBroken { why } => Some(format!("broken: {why}")),
             Notice::UnknownVerb { .. } => Some("unknown verb".to_owned()),
+            Notice::AskedAltered { comment } => Some(format!("altered {}", comment.0)),
             Notice::HelpAsked
             | Notice::StatusAsked
             | Notice::TooManyRuns

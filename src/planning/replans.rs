@@ -1,17 +1,16 @@
 //! Purpose: replans of a run: what was decided, by whom, what became of it, and the limits that hold whatever a model
 //! says.
 //!
-//! [`judge`] is the policy: numbers in, verdict out. It owns no counter; everything is counted from the record.
+//! What follows from a decision is judged in `judge.rs`.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::effect::Key;
-use super::run::{Run, RunId};
+use super::run::RunId;
 use crate::domain::{Account, CommentId, Millis};
-use crate::plan::{
-    Action, ActionId, Alternative, Decided, Level, ReplanDecision, ReplanPhase, ReplanType, RevisionScope,
-    Step,
-};
+use crate::plan::{Action, ActionId, Alternative, Decided, Level, ReplanDecision, ReplanPhase, Step, StepId};
 use crate::prompts::Usage;
 
 /// What happened about replanning.
@@ -56,11 +55,17 @@ pub enum ReplanFact {
         wait_ms: Option<i64>,
         /// The plan in force, a line for each step.
         plan_before: Vec<String>,
+        /// Open steps that stay as they are, whatever the model makes of the others.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keeps: Vec<StepId>,
     },
     ReplanConfirmed {
         replan_id: u32,
         by: Account,
         comment: Option<CommentId>,
+        /// A yes is carried out; the decision itself could not say so yet.
+        #[serde(default = "yes")]
+        executed: bool,
     },
     /// `by` nobody: the time was up, and the plan stays.
     ReplanDeclined {
@@ -83,6 +88,14 @@ pub enum ReplanFact {
         why: String,
         duration_ms: i64,
         plan_after: Vec<String>,
+    },
+    /// What became of a replan that led to no plan: another try, questions, a no, a limit, a failure.
+    ReplanEnded {
+        replan_id: u32,
+        result: ReplanResult,
+        executed: bool,
+        why: String,
+        duration_ms: i64,
     },
     AlternativeGiven {
         key: Key,
@@ -109,9 +122,14 @@ impl ReplanFact {
             | Self::ReplanDecision { .. }
             | Self::RevisionMade { .. }
             | Self::PlanRevised { .. }
+            | Self::ReplanEnded { .. }
             | Self::AlternativeGiven { .. } => None,
         }
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What a decision rests on; judging it settles that and nothing else.
@@ -175,6 +193,8 @@ pub enum Limit {
     SamePlan,
     /// After a failure nothing was decided that could be done.
     NoDecision,
+    /// A new plan was wanted, and none came out.
+    NoPlan,
 }
 
 impl Limit {
@@ -193,6 +213,7 @@ impl Limit {
             Self::SameTrigger => "the same trouble has led to a replan as often as the settings allow",
             Self::SamePlan => "the new plan is one that was tried before",
             Self::NoDecision => "something failed, and how to go on could not be decided",
+            Self::NoPlan => "the new plan could not be made",
         }
     }
 }
@@ -248,9 +269,6 @@ impl Default for ReplanPolicy {
     }
 }
 
-/// From here on a replan needs no warning.
-const SURE: f64 = 0.8;
-
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Replans {
     pub all: Vec<Replan>,
@@ -263,6 +281,8 @@ pub struct Replans {
     pub decided: u32,
     /// Limits at which the model has been asked for another way.
     pub asked_at: Vec<Limit>,
+    /// Replans of which the history says what became of them.
+    pub recorded: BTreeSet<u32>,
 }
 
 /// A phase or an action came to an end; what was said about replanning with it.
@@ -345,155 +365,4 @@ impl Replan {
     pub fn key(&self, run: &RunId) -> Key {
         Key(format!("{run}/confirm/{}", self.id))
     }
-}
-
-/// The level that a decision means, with the phase it was made in: before anything runs there is less to go back to.
-#[must_use]
-pub fn level_of(decision: &ReplanDecision, phase: ReplanPhase, failed: bool) -> Option<Level> {
-    let by_type = match decision.replan_type {
-        ReplanType::GoalRevision => Some(Level::Goal),
-        ReplanType::TaskRedecomposition => Some(Level::Decomposition),
-        ReplanType::ActionRegeneration => Some(Level::Actions),
-        ReplanType::PartialReplan => Some(Level::Partial),
-        ReplanType::FullReplan => Some(Level::Decomposition),
-        ReplanType::PlanRevision => Some(match decision.details.revision_scope {
-            Some(RevisionScope::Major) => Level::Decomposition,
-            Some(RevisionScope::Minor | RevisionScope::Moderate) | None => Level::Partial,
-        }),
-        ReplanType::Retry => Some(Level::Retry),
-        ReplanType::ClarificationRequest | ReplanType::None => None,
-    };
-    let by_target = decision.target_phase.map(|target| match target {
-        ReplanPhase::GoalUnderstanding => Level::Goal,
-        ReplanPhase::TaskDecomposition => Level::Decomposition,
-        ReplanPhase::ActionSequence => Level::Actions,
-        ReplanPhase::Execution | ReplanPhase::Reflection => Level::Partial,
-    });
-    let wanted = decision.replan_level.or(by_type).or(by_target)?;
-    let lowest = match phase {
-        ReplanPhase::GoalUnderstanding => Level::Goal,
-        ReplanPhase::TaskDecomposition => Level::Decomposition,
-        ReplanPhase::ActionSequence => Level::Actions,
-        ReplanPhase::Execution | ReplanPhase::Reflection if failed => Level::Retry,
-        ReplanPhase::Execution | ReplanPhase::Reflection => Level::Partial,
-    };
-    Some(wanted.max(lowest))
-}
-
-/// What follows from a decision: the strictest rule wins.
-#[must_use]
-pub fn judge(run: &Run, fresh: &Fresh, policy: &ReplanPolicy) -> Verdict {
-    let stay = |why: &str| Verdict::Stay { why: why.to_owned() };
-    let failed = fresh.failed.is_some();
-    let decision = match &fresh.said {
-        Decided::Decision { decision } => decision,
-        Decided::Unreadable { .. } if failed => {
-            return Verdict::Limit { level: None, limit: Limit::NoDecision };
-        }
-        Decided::Unreadable { why } => return stay(&format!("the decision could not be read: {why}")),
-        Decided::Nothing => return stay("no replan was asked for"),
-    };
-    if wants_answers(decision, fresh.phase) {
-        return clarify(run, decision, policy);
-    }
-    if !decision.replan_needed {
-        return stay("the plan is good as it is");
-    }
-    if fresh.by.is_none() && !policy.enabled {
-        return stay("the settings switch replanning off");
-    }
-    let Some(level) = level_of(decision, fresh.phase, failed) else {
-        return stay("the decision does not say where to go back to");
-    };
-    if fresh.by.is_some() {
-        return Verdict::Replan { level, sure: true };
-    }
-    let confidence = decision.confidence;
-    let limit = limit_of(run, fresh, level, policy);
-    if confidence >= policy.min_confidence {
-        return match limit {
-            Some(limit) => Verdict::Limit { level: Some(level), limit },
-            None => Verdict::Replan { level, sure: confidence >= SURE },
-        };
-    }
-    let may_ask = policy.ask_from.is_some_and(|from| confidence >= from);
-    match limit {
-        _ if !may_ask => stay("the model is not sure enough"),
-        // People are not asked for what could not be done, nor again and again.
-        Some(limit) => stay(limit.words()),
-        None if asked_people(run) >= policy.total as usize => stay(Limit::Total.words()),
-        None => Verdict::Confirm { level },
-    }
-}
-
-/// How often a person was asked whether to replan.
-fn asked_people(run: &Run) -> usize {
-    run.replans.all.iter().filter(|replan| matches!(replan.verdict, Verdict::Confirm { .. })).count()
-}
-
-fn wants_answers(decision: &ReplanDecision, phase: ReplanPhase) -> bool {
-    let asks = decision.clarification_needed || decision.replan_type == ReplanType::ClarificationRequest;
-    asks && !decision.clarification_questions.is_empty() && phase == ReplanPhase::GoalUnderstanding
-}
-
-fn clarify(run: &Run, decision: &ReplanDecision, policy: &ReplanPolicy) -> Verdict {
-    if run.talk.new_questions(&decision.clarification_questions).is_empty() {
-        return Verdict::Stay { why: "all of that has been asked before".to_owned() };
-    }
-    let rounds = run.talk.rounds.iter().filter(|round| !round.questions.is_empty()).count();
-    if rounds >= policy.clarifications as usize {
-        return Verdict::Stay { why: Limit::Clarifications.words().to_owned() };
-    }
-    Verdict::Clarify
-}
-
-/// The first limit that one more replan of this level would break.
-fn limit_of(run: &Run, fresh: &Fresh, level: Level, policy: &ReplanPolicy) -> Option<Limit> {
-    // A person may always ask for more; what a person only agreed to was still the model's wish.
-    let own = |replan: &&Replan| replan.by.is_none() || matches!(replan.verdict, Verdict::Confirm { .. });
-    let executed = || run.replans.all.iter().filter(own).filter(|replan| replan.executed());
-    let at_level = |level: Level| executed().filter(|replan| replan.level() == Some(level)).count();
-    let reached = |count: usize, most: u32| count >= most as usize;
-    if reached(executed().count(), policy.total) {
-        return Some(Limit::Total);
-    }
-    let trigger = trigger_of(run, fresh, level);
-    let same = executed().filter(|replan| replan.trigger == trigger).count();
-    if level != Level::Retry && policy.same_trigger.is_some_and(|most| reached(same, most)) {
-        return Some(Limit::SameTrigger);
-    }
-    if fresh.phase == ReplanPhase::Reflection && level != Level::Retry {
-        let revisions = executed()
-            .filter(|replan| replan.phase == ReplanPhase::Reflection && replan.level() != Some(Level::Retry));
-        if reached(revisions.count(), policy.plan_revisions) {
-            return Some(Limit::PlanRevisions);
-        }
-    }
-    let retries = executed().filter(|r| r.level() == Some(Level::Retry) && r.failed == fresh.failed).count();
-    let (count, most, limit) = match level {
-        Level::Retry => (retries, policy.action_retries, Limit::ActionRetries),
-        Level::Partial => (at_level(level), policy.partial_replans, Limit::PartialReplans),
-        Level::Actions => (at_level(level), policy.regenerations, Limit::Regenerations),
-        Level::Decomposition => (at_level(level), policy.redecompositions, Limit::Redecompositions),
-        Level::Goal => (at_level(level), policy.clarifications, Limit::GoalRevisions),
-    };
-    reached(count, most).then_some(limit)
-}
-
-/// Two replans have the same trigger when the same thing went wrong in the same phase.
-pub(super) fn trigger_of(run: &Run, fresh: &Fresh, level: Level) -> String {
-    let failed = fresh.failed.as_ref().and_then(|id| run.plan()?.actions().find(|a| a.id == *id));
-    let what = match (failed, &fresh.said) {
-        (Some(action), _) => {
-            let target = action.spec.path.as_deref().unwrap_or(&action.tool);
-            format!("{} {target} {}", action.action_type.as_str(), action.spec.command.join(" "))
-        }
-        (None, Decided::Decision { decision }) => {
-            let mut issues: Vec<String> = decision.issues_found.iter().map(|i| i.to_lowercase()).collect();
-            issues.sort();
-            issues.join("; ")
-        }
-        (None, Decided::Nothing | Decided::Unreadable { .. }) => String::new(),
-    };
-    format!("{}/{}/{}", fresh.phase.as_str(), level.number(), what.trim())
 }

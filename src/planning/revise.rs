@@ -3,8 +3,6 @@
 //! Work that is done is sealed: its actions, commits and evidence stay, whatever the level. Levels 2 and 3 keep the
 //! checklist and plan the open rest anew; levels 4 and 5 begin a new, unticked one.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::apply::{spend, takes};
 use super::replans::{
     AskedFor, Fresh, Limit, LimitHit, Replan, ReplanFact, ReplanResult, ReplanState, Settled, Source, Verdict,
@@ -15,9 +13,6 @@ use super::work::{Outcome, StepState};
 use crate::actions::number_of;
 use crate::domain::{Account, AccountId, AccountKind, Millis};
 use crate::plan::{Action, ActionId, Decided, Level, OtherWay, ReplanDecision, ReplanPhase, Step, StepId};
-
-/// How much of two plans may differ for them to be called the same.
-const ALIKE: f64 = 0.9;
 
 impl Run {
     pub(super) fn replans(&mut self, at: Millis, fact: &ReplanFact) {
@@ -53,8 +48,10 @@ impl Run {
                 }
             }
             ReplanFact::PlanRevised { replan_id, result, why, .. } => {
+                self.replans.recorded.insert(*replan_id);
                 self.ended(at, *replan_id, *result, why)
             }
+            ReplanFact::ReplanEnded { replan_id, .. } => drop(self.replans.recorded.insert(*replan_id)),
             ReplanFact::AlternativeGiven { key, alternative, usage } => {
                 usage.iter().for_each(|usage| spend(self, usage));
                 if takes(self, at, key) {
@@ -82,6 +79,7 @@ impl Run {
             by,
             source,
             wait_ms,
+            keeps,
             ..
         } = fact
         else {
@@ -91,7 +89,10 @@ impl Run {
         match source {
             Source::Result => self.replans.fresh = None,
             Source::Person => self.replans.asked = None,
-            Source::Answer => self.talk.contradicted.clear(),
+            Source::Answer => {
+                self.talk.contradicted.clear();
+                self.talk.changed.clear();
+            }
         }
         let decision = (**llm_decision).clone();
         let state = match verdict {
@@ -120,7 +121,12 @@ impl Run {
             state,
         });
         match verdict {
-            Verdict::Replan { level, .. } => self.go_back(at, *replan_id, *level),
+            Verdict::Replan { level, .. } => {
+                self.go_back(at, *replan_id, *level);
+                if let Some(plan) = self.revisions.last_mut() {
+                    plan.keeps.clone_from(keeps);
+                }
+            }
             Verdict::Limit { limit, .. } => {
                 let told =
                     self.replans.asked_at.contains(limit) || *limit == super::replans::Limit::NoDecision;
@@ -140,6 +146,9 @@ impl Run {
 
     /// A person who says no wants the plan to go on; when nobody says anything, what failed still needs a word.
     pub(super) fn declined(&mut self, at: Millis, id: u32, by: Option<&Account>) {
+        if self.replan(id).is_none_or(|replan| replan.state != ReplanState::Confirming) {
+            return;
+        }
         self.settle(id, ReplanState::Declined { by: by.cloned() });
         let failed = self.replan(id).and_then(|replan| replan.failed.clone());
         if failed.is_some() {
@@ -199,11 +208,8 @@ impl Run {
                 Revision::default()
             }
         };
-        if level == Level::Goal {
-            self.goal = None;
-            (self.talk.discovery, self.talk.discovered, self.talk.design) = (None, false, None);
-        }
-        self.revisions.push(Revision { origin: Some(origin), problems: advice, ..next });
+        let set_aside = (level == Level::Goal).then(|| Box::new(self.set_goal_aside()));
+        self.revisions.push(Revision { origin: Some(origin), problems: advice, set_aside, ..next });
     }
 
     /// The plan without what is still open in it.
@@ -242,7 +248,7 @@ impl Run {
         }
     }
 
-    fn succeeded(&self, action: &ActionId) -> bool {
+    pub(super) fn succeeded(&self, action: &ActionId) -> bool {
         let ended = self.work.get(action).and_then(|work| work.ended.as_ref());
         ended.is_some_and(|ended| ended.outcome == Outcome::Succeeded)
     }
@@ -259,7 +265,7 @@ impl Run {
     fn drop_confirmations(&mut self, except: u32) {
         for replan in self.replans.all.iter_mut().filter(|replan| replan.id != except) {
             if replan.state == ReplanState::Confirming {
-                replan.state = ReplanState::Declined { by: None };
+                replan.state = ReplanState::Overridden { why: "another plan came first".to_owned() };
             }
         }
     }
@@ -297,18 +303,14 @@ impl Run {
     }
 
     fn ended(&mut self, at: Millis, id: u32, result: ReplanResult, why: &str) {
+        let making = self.replan_in_the_making() == Some(id);
         if let Some(plan) = self.revisions.last_mut() {
             plan.announced = true;
         }
         match result {
             ReplanResult::Success => self.settle(id, ReplanState::Done { at }),
-            ReplanResult::Failure => {
-                self.settle(id, ReplanState::Failed { why: why.to_owned() });
-                let limit = Limit::SamePlan;
-                let told = self.replans.asked_at.contains(&limit);
-                let failed = self.replan(id).and_then(|replan| replan.failed.clone());
-                self.replans.limit = Some(LimitHit { replan: id, limit, failed, since: at, told });
-            }
+            ReplanResult::Failure if making => self.replan_failed(at, id, why),
+            ReplanResult::Failure => self.came_to_nothing(at, id, why, Limit::SamePlan),
             ReplanResult::Skipped => {}
         }
     }
@@ -370,65 +372,11 @@ fn is_the_same(one: &Action, other: &Action) -> bool {
 }
 
 /// The questions of a decision; what it would assume goes with them in their order.
-fn questions_of(decision: &ReplanDecision) -> Vec<crate::plan::Question> {
+pub(super) fn questions_of(decision: &ReplanDecision) -> Vec<crate::plan::Question> {
     let assumed = &decision.details.assumptions_to_make;
     let with = |(at, question): (usize, &crate::plan::Question)| crate::plan::Question {
         assumption: question.assumption.clone().or_else(|| assumed.get(at).cloned()),
         ..question.clone()
     };
     decision.clarification_questions.iter().enumerate().map(with).collect()
-}
-
-/// An earlier revision that this plan is nearly the same as.
-#[must_use]
-pub fn repeats(run: &Run, plan: &Revision) -> Option<usize> {
-    let new = fingerprint(plan);
-    let earlier = run.revisions.iter().enumerate().rev().skip(1);
-    earlier.map(|(at, old)| (at, fingerprint(old))).find(|(_, old)| alike(old, &new)).map(|(at, _)| at)
-}
-
-fn fingerprint(plan: &Revision) -> BTreeSet<String> {
-    let of = |action: &Action| {
-        let content = action.spec.content.as_deref().unwrap_or_default();
-        let arguments = action.spec.arguments.as_ref().map(|a| serde_json::json!(a).to_string());
-        format!(
-            "{} {} {} {} {} {}",
-            action.action_type.as_str(),
-            action.spec.path.as_deref().unwrap_or(&action.purpose),
-            action.tool,
-            action.spec.command.join(" "),
-            content,
-            arguments.unwrap_or_default()
-        )
-    };
-    plan.sequence.iter().flat_map(|sequence| &sequence.actions).map(of).collect()
-}
-
-fn alike(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
-    let (shared, all) = (one.intersection(other).count(), one.union(other).count());
-    all > 0 && shared as f64 / all as f64 >= ALIKE
-}
-
-/// A plan as lines, for the history and for whoever thinks about another one.
-#[must_use]
-pub fn outline(run: &Run, plan: &Revision) -> Vec<String> {
-    let mut actions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for action in plan.actions() {
-        let target = action.spec.path.as_deref().unwrap_or(&action.tool);
-        let line = format!("{} {} {target}", number_of(&action.id), action.action_type.as_str());
-        actions.entry(&action.task_id.0).or_default().push(line);
-    }
-    let line = |step: &Step| {
-        let state = match run.step_state(plan, &step.id) {
-            StepState::Done(_) => "done",
-            StepState::AtWork => "at work",
-            StepState::Failed(_) => "failed",
-            StepState::SkippedBy(_) => "skipped",
-            StepState::LeftOut => "not approved",
-            StepState::Waiting => "open",
-        };
-        let actions = actions.get(step.id.0.as_str()).map_or(String::new(), |list| list.join(", "));
-        format!("{} [{state}]: {} ({actions})", step.id, step.description)
-    };
-    plan.steps.iter().map(line).collect()
 }

@@ -15,7 +15,7 @@ use super::talk::{Design, Round, Talk};
 use super::work::{StepState, Work, Works};
 use crate::actions::{Ground, Spec};
 use crate::domain::{Account, AccountId, CommentId, Millis, Permission, ThreadRef};
-use crate::plan::{Action, ActionId, Goal, Level, Reflection, Step, StepId};
+use crate::plan::{Action, ActionId, Goal, Level, Question, Reflection, Step, StepId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -125,6 +125,18 @@ pub struct Revision {
     pub undecided: Vec<ActionId>,
     /// What is no longer as it was when an approval was given; said in the next request.
     pub changed: Vec<String>,
+    /// Open steps of the plan before that stay as they are while the others are planned anew.
+    pub keeps: Vec<StepId>,
+    /// What a new goal was to take the place of, in case none is found.
+    pub set_aside: Option<Box<SetAside>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetAside {
+    pub goal: Option<Goal>,
+    pub discovery: Option<Vec<Question>>,
+    pub discovered: bool,
+    pub design: Option<Design>,
 }
 
 impl Revision {
@@ -356,7 +368,10 @@ impl Run {
     /// Whether somebody has said something that may change the plan; it comes before waiting for anything else.
     fn hears_people(&self) -> bool {
         let planned = self.plan().is_some_and(|plan| !plan.steps.is_empty());
-        self.replans.asked.is_some() || (planned && !self.talk.contradicted.is_empty())
+        let talk = &self.talk;
+        let otherwise = !talk.contradicted.is_empty() || !talk.changed.is_empty();
+        let said = !talk.unread.is_empty() || !talk.differences.is_empty();
+        self.replans.asked.is_some() || said || (planned && otherwise)
     }
 
     fn waits_for_people(&self) -> Option<Hold<'_>> {
@@ -379,8 +394,9 @@ impl Run {
         {
             return Some(Hold::Confirm(replan));
         }
-        if let Some(hit) = self.replans.limit.as_ref().filter(|hit| hit.told) {
-            return Some(Hold::Limit(hit));
+        // The model is asked for another way before anybody waits for anything.
+        if let Some(hit) = &self.replans.limit {
+            return hit.told.then_some(Hold::Limit(hit));
         }
         self.plan().and_then(|plan| self.open_request(plan)).map(Hold::Approval)
     }

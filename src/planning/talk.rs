@@ -3,7 +3,7 @@
 //! Waiting for people costs a row in the journal and a timer, nothing else. What nobody answers is assumed, if the
 //! settings let it, and every assumption has a name (`A1` …) that the steps resting on it refer to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,15 @@ pub enum TalkFact {
     AskedBack {
         round: u32,
     },
+    /// The thread has been told whose words count where two people's differ.
+    DifferenceSaid {
+        question: QuestionId,
+    },
+    /// Somebody changed the words of what was asked: its boxes mean nothing, and it is put up as it was.
+    AskedAltered {
+        by: Account,
+        comment: CommentId,
+    },
     Answered {
         by: Account,
         permission: Permission,
@@ -91,6 +100,12 @@ pub enum TalkFact {
         option: String,
         rationale: String,
         comment: Option<CommentId>,
+    },
+    /// A ticked choice was unticked again.
+    ChoiceWithdrawn {
+        by: Account,
+        permission: Permission,
+        decision: String,
     },
     DesignSummarised {
         key: Key,
@@ -126,6 +141,9 @@ impl TalkFact {
             | Self::AnswersMapped { .. }
             | Self::TicksSeen { .. }
             | Self::AskedBack { .. }
+            | Self::DifferenceSaid { .. }
+            | Self::AskedAltered { .. }
+            | Self::ChoiceWithdrawn { .. }
             | Self::Assumed { .. }
             | Self::Reminded { .. }
             | Self::DecisionsFound { .. }
@@ -176,6 +194,10 @@ pub struct Talk {
     pub assumptions: Vec<Assumption>,
     /// Assumptions that an answer contradicts and that no replan has minded yet.
     pub contradicted: Vec<String>,
+    /// Answers that were given otherwise after their round was over, and that no replan has minded yet.
+    pub changed: Vec<Changed>,
+    /// Words that say otherwise than somebody else's, until the thread has been told.
+    pub differences: Vec<Difference>,
     /// Comments of which nobody knows yet which question they answer.
     pub unread: Vec<Words>,
     /// Words that answer nothing, until their author has been asked what they mean.
@@ -207,6 +229,21 @@ pub struct Talk {
 pub struct Wish {
     pub why: String,
     pub questions: Vec<Question>,
+}
+
+/// A question, and what its answer was before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    pub question: QuestionId,
+    pub before: String,
+}
+
+/// Whoever spoke last, and the answer that counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    pub question: QuestionId,
+    pub by: Account,
+    pub counts: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -273,6 +310,8 @@ pub struct Design {
     pub choices: BTreeMap<String, Choice>,
     /// The boxes as they were last seen.
     pub seen: Vec<(String, Vec<String>)>,
+    /// Decisions whose choice was ticked, and can be unticked.
+    pub ticked: BTreeSet<String>,
     pub summary: Option<String>,
     pub review: Option<CommentId>,
     pub approved: Option<Account>,
@@ -307,6 +346,20 @@ impl Talk {
 
     pub fn questions(&self) -> impl Iterator<Item = &Question> {
         self.rounds.iter().flat_map(|round| &round.questions)
+    }
+
+    /// What words can still be an answer to: the questions of the open round, and those that only assumptions answer.
+    #[must_use]
+    pub fn answerable(&self) -> Vec<&Question> {
+        let of_round = |id: &QuestionId| {
+            self.open_round().is_some_and(|round| round.questions.iter().any(|asked| asked.id == *id))
+        };
+        self.questions().filter(|asked| of_round(&asked.id) || self.is_only_assumed(&asked.id)).collect()
+    }
+
+    pub(super) fn is_only_assumed(&self, id: &QuestionId) -> bool {
+        let answered = self.answers.get(id).is_some_and(|given| given.answer.is_some());
+        !answered && self.assumptions.iter().any(|known| known.question == *id)
     }
 
     /// The questions of a round that nobody has answered or skipped.

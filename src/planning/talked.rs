@@ -2,8 +2,10 @@
 
 use super::apply::{spend, takes};
 use super::run::Run;
-use super::talk::{Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Words, plain};
-use crate::domain::{CommentId, Millis};
+use super::talk::{
+    Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact, Words, plain,
+};
+use crate::domain::{CommentId, Millis, Right, Verdict};
 use crate::plan::QuestionId;
 
 /// How often the design is begun anew because it came without a summary.
@@ -27,7 +29,8 @@ impl Run {
                 self.talk.with_round(*round, |round| round.stands(*comment, at));
             }
             TalkFact::WordsHeard { by, permission, comment } => {
-                self.sources.push(*comment);
+                // Once nothing is asked any more, it has to be read first what they are.
+                self.sources.extend(self.talk.open_round().map(|_| *comment));
                 self.talk.unread.push(Words { by: by.clone(), permission: *permission, comment: *comment });
             }
             TalkFact::TicksSeen { questions, decisions } => self.ticks_seen(questions, decisions),
@@ -40,7 +43,12 @@ impl Run {
                 let by = Words { by: by.clone(), permission: *permission, comment: CommentId(0) };
                 self.talk.take_back(withdrawn);
                 self.talk.take(&by, *how, answers);
+                self.mind_changes();
             }
+            TalkFact::DifferenceSaid { question } => {
+                self.talk.differences.retain(|known| known.question != *question);
+            }
+            TalkFact::AskedAltered { comment, .. } => self.talk.forget_boxes(*comment),
             TalkFact::Assumed { round, assumptions } => {
                 self.talk.assumptions.extend(assumptions.iter().cloned());
                 self.talk.close(*round);
@@ -59,7 +67,17 @@ impl Run {
                     by: by.clone(),
                     permission: *permission,
                 };
-                self.design(|design| design.choose(decision, choice));
+                let ticked = comment.is_none();
+                if self.talk.design.as_mut().is_some_and(|design| design.choose(decision, choice, ticked)) {
+                    // A summary that is being written now would be that of another design.
+                    self.progress += 1;
+                }
+            }
+            TalkFact::ChoiceWithdrawn { permission, decision, .. } => {
+                let open = self.talk.design.as_mut().filter(|design| design.approved.is_none());
+                if open.is_some_and(|design| design.take_back(decision, *permission)) {
+                    self.progress += 1;
+                }
             }
             TalkFact::DesignApproved { by, .. } => self.design(|design| design.approved = Some(by.clone())),
             TalkFact::DesignRejected { by, why, .. } => {
@@ -120,6 +138,9 @@ impl Run {
             | TalkFact::WordsHeard { .. }
             | TalkFact::TicksSeen { .. }
             | TalkFact::AskedBack { .. }
+            | TalkFact::DifferenceSaid { .. }
+            | TalkFact::AskedAltered { .. }
+            | TalkFact::ChoiceWithdrawn { .. }
             | TalkFact::Answered { .. }
             | TalkFact::Assumed { .. }
             | TalkFact::Reminded { .. }
@@ -151,8 +172,44 @@ impl Run {
                 self.design(|design| design.summary = Some(summary.clone()));
             }
         } else if let TalkFact::AnswersMapped { comment, answers, .. } = fact {
-            self.talk.read(*comment, answers);
+            let asked = self.talk.open_round().is_some();
+            let words = self.talk.read(*comment, answers);
+            self.mind_changes();
+            if !asked {
+                self.read_late(words.as_ref(), !answers.is_empty());
+            }
         }
+    }
+
+    /// What answers nothing any more is a remark on the work, if its author may steer that.
+    fn read_late(&mut self, words: Option<&Words>, answers: bool) {
+        let Some(words) = words else { return };
+        let requester = words.by.id == self.requester.id;
+        let steers = Right::STEER.judge(&words.by, words.permission, requester) == Verdict::Allowed;
+        if answers || steers {
+            self.sources.push(words.comment);
+        } else {
+            self.unused_comments += 1;
+        }
+        self.reflections.feedback |= steers && !answers && !self.work.is_empty();
+    }
+
+    /// Before there is a plan, an answer that was changed is thought about at once; what is being thought about with the
+    /// old one is dropped. A plan that rests on it is a matter of replanning.
+    fn mind_changes(&mut self) {
+        if self.plan().is_some_and(|plan| !plan.steps.is_empty()) || self.talk.changed.is_empty() {
+            return;
+        }
+        let changed = std::mem::take(&mut self.talk.changed);
+        let about_goal = |round: &Round| {
+            let asks = |known: &Changed| round.questions.iter().any(|asked| asked.id == known.question);
+            round.purpose == Purpose::Clarification && changed.iter().any(asks)
+        };
+        self.talk.rethink |= self.goal.is_some() && self.talk.rounds.iter().any(about_goal);
+        if let Some(design) = self.talk.design.as_mut().filter(|design| design.approved.is_none()) {
+            (design.summary, design.review) = (None, None);
+        }
+        self.progress += 1;
     }
 
     fn design(&mut self, change: impl FnOnce(&mut Design)) {
@@ -163,16 +220,34 @@ impl Run {
 }
 
 impl Design {
-    /// The higher permission counts, then the later word.
-    fn choose(&mut self, decision: &str, choice: Choice) {
+    /// The higher permission counts, then the later word. Returns whether it is another choice than before.
+    fn choose(&mut self, decision: &str, choice: Choice, ticked: bool) -> bool {
         let known = self.choices.get(decision);
-        if known.is_none_or(|known| choice.permission >= known.permission) {
-            // What was summed up was another design: it is summed up and reviewed anew.
-            if known.is_some_and(|known| known.option != choice.option) {
-                (self.summary, self.review) = (None, None);
-            }
-            self.choices.insert(decision.to_owned(), choice);
+        if known.is_some_and(|known| choice.permission < known.permission) {
+            return false;
         }
+        let changed = known.is_some_and(|known| known.option != choice.option);
+        // What was summed up was another design: it is summed up and reviewed anew.
+        if changed {
+            (self.summary, self.review) = (None, None);
+        }
+        self.choices.insert(decision.to_owned(), choice);
+        if ticked {
+            self.ticked.insert(decision.to_owned());
+        } else {
+            self.ticked.remove(decision);
+        }
+        changed
+    }
+
+    fn take_back(&mut self, decision: &str, permission: crate::domain::Permission) -> bool {
+        let may = self.choices.get(decision).is_some_and(|known| permission >= known.permission);
+        if may && self.ticked.remove(decision) {
+            self.choices.remove(decision);
+            (self.summary, self.review) = (None, None);
+            return true;
+        }
+        false
     }
 }
 
@@ -216,6 +291,7 @@ impl Talk {
                 .is_none_or(|known| known.answer.is_none() || given.permission >= known.permission);
             if counts {
                 self.contradict(reply);
+                self.change(reply);
                 self.answers.insert(reply.question.clone(), given);
             }
         }
@@ -237,6 +313,33 @@ impl Talk {
         }
     }
 
+    /// Another answer than the one that the run has gone on with since.
+    fn change(&mut self, reply: &Reply) {
+        let in_force = self.answers.get(&reply.question).and_then(|given| given.answer.as_ref());
+        let (Some(known), Some(answer)) = (in_force, &reply.answer) else { return };
+        let asks = |round: &&Round| round.questions.iter().any(|asked| asked.id == reply.question);
+        let over = self.rounds.iter().find(asks).is_some_and(|round| round.closed);
+        if !over || plain(known) == plain(answer) {
+            return;
+        }
+        // It is minded as this change, and not as that of what was assumed before.
+        let assumed = self.assumptions.iter().filter(|known| known.question == reply.question);
+        let assumed: Vec<String> = assumed.map(|known| known.id.clone()).collect();
+        self.contradicted.retain(|id| !assumed.contains(id));
+        if !self.changed.iter().any(|known| known.question == reply.question) {
+            self.changed.push(Changed { question: reply.question.clone(), before: known.clone() });
+        }
+    }
+
+    fn forget_boxes(&mut self, comment: CommentId) {
+        for round in self.rounds.iter_mut().filter(|round| round.comment == Some(comment)) {
+            round.seen.clear();
+        }
+        if let Some(design) = self.design.as_mut().filter(|design| design.comment == Some(comment)) {
+            design.seen.clear();
+        }
+    }
+
     fn take_back(&mut self, withdrawn: &[QuestionId]) {
         let open: Vec<QuestionId> = self
             .open_round()
@@ -245,14 +348,30 @@ impl Talk {
         self.answers.retain(|id, _| !withdrawn.contains(id) || !open.contains(id));
     }
 
-    fn read(&mut self, comment: CommentId, answers: &[Reply]) {
-        let Some(at) = self.unread.iter().position(|words| words.comment == comment) else { return };
+    /// Returns the words that were read.
+    fn read(&mut self, comment: CommentId, answers: &[Reply]) -> Option<Words> {
+        let at = self.unread.iter().position(|words| words.comment == comment)?;
         let words = self.unread.remove(at);
         if answers.is_empty() {
-            self.unclear = self.open_round().filter(|round| !round.asked_back).map(|_| words);
+            self.unclear = self.open_round().filter(|round| !round.asked_back).map(|_| words.clone());
         } else {
+            let differences: Vec<Difference> =
+                answers.iter().filter_map(|reply| self.differs(&words, reply)).collect();
+            self.differences.extend(differences);
             self.take(&words, How::Words, answers);
         }
+        Some(words)
+    }
+
+    /// Whether somebody else said otherwise, and what counts then.
+    pub(super) fn differs(&self, from: &Words, reply: &Reply) -> Option<Difference> {
+        let known = self.answers.get(&reply.question)?;
+        let (said, answer) = (known.answer.as_ref()?, reply.answer.as_ref()?);
+        if plain(said) == plain(answer) || known.by.id == from.by.id {
+            return None;
+        }
+        let counts = if from.permission >= known.permission { answer } else { said }.clone();
+        Some(Difference { question: reply.question.clone(), by: from.by.clone(), counts })
     }
 
     fn close_if_answered(&mut self) {
@@ -268,7 +387,9 @@ impl Talk {
         for round in self.rounds.iter_mut().filter(|round| !round.closed) {
             (round.closed, round.withdrawn) = (true, true);
         }
-        self.unread.clear();
+        if self.answerable().is_empty() {
+            self.unread.clear();
+        }
         self.unclear = None;
     }
 

@@ -1,7 +1,7 @@
 //! Purpose: what a question to the model carries along of the run: what was said, decided, assumed and tried.
 
+use super::replanned::outline;
 use super::replans::{Replan, ReplanState};
-use super::revise::outline;
 use super::run::{Revision, Run};
 use crate::prompts::Told;
 

@@ -56,6 +56,8 @@ pub enum Ask {
         goal: Goal,
         /// The steps that are done: they stay as they are, and others may depend on them.
         sealed: Vec<Step>,
+        /// Steps that are not done and stay as they are all the same: none of them is planned anew.
+        kept: Vec<Step>,
         /// The steps that are not done, as they were planned.
         open: Vec<Step>,
         problems: Vec<String>,

@@ -71,10 +71,11 @@ fn known(ask: &Ask) -> String {
                 + &steps_text("The steps", steps)
                 + &problems_text(context, problems)
         }
-        Ask::PlanRevision { context, goal, sealed, open, problems, told } => {
+        Ask::PlanRevision { context, goal, sealed, kept, open, problems, told } => {
             so_far(context, Some(goal), told)
                 + &means_text(context)
                 + &steps_text("The steps that are done", sealed)
+                + &kept_text(kept)
                 + &steps_text("The steps that are not done", open)
                 + &problems_text(context, problems)
         }
@@ -115,6 +116,16 @@ fn steps_text(which: &str, steps: &[Step]) -> String {
         let _ = writeln!(text, "{}", json!(step));
     }
     text + "\n"
+}
+
+fn kept_text(steps: &[Step]) -> String {
+    if steps.is_empty() {
+        return String::new();
+    }
+    steps_text(
+        "The steps that stay as they are and will be carried out: leave them out of your answer",
+        steps,
+    )
 }
 
 /// What the actions can be made of.

@@ -51,8 +51,8 @@ pub fn read_answer(ask: &Ask, text: &str) -> Result<Answer, Unreadable> {
             let (answer, replan) = with_decision(ask, told, text, "actions")?;
             Ok(Answer::Actions { actions: actions(answer, steps)?, replan })
         }
-        Ask::PlanRevision { sealed, told, .. } => {
-            read_replan::revision(parse(ask, text, "subtasks")?, sealed, told)
+        Ask::PlanRevision { sealed, kept, told, .. } => {
+            read_replan::revision(parse(ask, text, "subtasks")?, sealed, kept, told)
         }
         Ask::WorkerTurn { .. } => read_turn::turn(parse(ask, text, "tool")?).map(Answer::Turn),
         Ask::Reflection { action_id, told, .. } => {

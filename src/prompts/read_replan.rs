@@ -147,10 +147,18 @@ fn rate(number: f64) -> u8 {
     (0..=100_u8).rev().find(|rate| f64::from(*rate) <= number).unwrap_or(0)
 }
 
-/// Steps that are done stay as they are: others may wait for them, none may take their name.
-pub(super) fn revision(answer: RevisionAnswer, sealed: &[Step], told: &Told) -> Result<Answer, Unreadable> {
+/// Steps that are done stay as they are: others may wait for them, none may take their name. Steps that are kept are left
+/// out of the answer, whatever it makes of them; together with them it has to be a plan.
+pub(super) fn revision(
+    answer: RevisionAnswer,
+    sealed: &[Step],
+    kept: &[Step],
+    told: &Told,
+) -> Result<Answer, Unreadable> {
     let RevisionAnswer { subtasks, execution_order, actions: wanted } = answer;
-    let steps = steps(subtasks, told)?;
+    let is_kept = |id: &str| kept.iter().any(|step| step.id.0 == id.trim());
+    let mut steps = steps(subtasks, told)?;
+    steps.retain(|step| !is_kept(&step.id.0));
     let is_sealed = |id: &str| sealed.iter().any(|done| done.id.0 == id.trim());
     if let Some(step) = steps.iter().find(|step| is_sealed(&step.id.0)) {
         return complain(format!(
@@ -159,8 +167,15 @@ pub(super) fn revision(answer: RevisionAnswer, sealed: &[Step], told: &Told) -> 
         ));
     }
     let open: Vec<Step> = steps.iter().map(|step| without(step, sealed)).collect();
-    check_plan(&open)?;
-    let execution_order = execution_order.into_iter().filter(|id| !is_sealed(id)).collect();
+    if open.is_empty() && !kept.is_empty() {
+        return complain("all of these steps stay as they are: give those that take the place of the others");
+    }
+    let whole: Vec<Step> =
+        kept.iter().map(|step| without(step, sealed)).chain(open.iter().cloned()).collect();
+    check_plan(&whole)?;
+    let execution_order = execution_order.into_iter().filter(|id| !is_sealed(id) && !is_kept(id)).collect();
+    let wanted = wanted.into_iter().filter(|action| !is_kept(&action.task_id)).collect();
+    let open: Vec<Step> = open.iter().map(|step| without(step, kept)).collect();
     let actions = actions(SequenceAnswer { execution_order, actions: wanted }, &open)?;
     Ok(Answer::Revision { steps, actions })
 }

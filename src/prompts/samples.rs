@@ -131,6 +131,7 @@ pub(super) fn every_ask(decide: Decide) -> Vec<Ask> {
             context: context.clone(),
             goal: goal(),
             sealed: vec![step("task_1", &[])],
+            kept: vec![],
             open,
             problems: lines("problem"),
             told: told(),

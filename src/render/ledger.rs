@@ -22,6 +22,7 @@ pub(super) fn assumptions(run: &Run, words: usize) -> Vec<String> {
 fn reason(run: &Run, known: &Assumption, words: usize) -> String {
     let id = &known.question;
     match run.talk.answers.get(id) {
+        None if id.0.is_empty() => "nobody was asked".to_owned(),
         None => format!("nobody answered {id}"),
         Some(given) => match &given.answer {
             None => format!("{id} was skipped"),

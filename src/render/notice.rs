@@ -33,8 +33,12 @@ pub fn replan_line(run: &Run) -> Option<String> {
 fn is_news(replan: &Replan) -> bool {
     match &replan.verdict {
         Verdict::Clarify => false,
-        // Of all that lets a plan stay only this is a limit; the rest is in the history.
-        Verdict::Stay { why } => replan.decision.replan_needed && why == Limit::Clarifications.words(),
+        // After a failure people have to say how to go on. Of all else that lets a plan stay only this is a limit; the
+        // rest is in the history.
+        Verdict::Stay { why } => {
+            let limit = replan.decision.replan_needed && why == Limit::Clarifications.words();
+            limit || replan.failed.is_some()
+        }
         Verdict::Replan { .. } | Verdict::Confirm { .. } => replan.level() != Some(Level::Retry),
         Verdict::Limit { .. } => true,
     }
@@ -72,7 +76,8 @@ fn head(replan: &Replan) -> String {
     if let Some(by) = asked_by(replan) {
         return format!("## 🔄 Plan Revision Asked for by {by}");
     }
-    if matches!(replan.verdict, Verdict::Limit { limit: Limit::NoDecision, .. }) {
+    let undecided = matches!(replan.verdict, Verdict::Limit { limit: Limit::NoDecision, .. });
+    if undecided || (matches!(replan.verdict, Verdict::Stay { .. }) && replan.failed.is_some()) {
         return format!("## 🔄 Decision Needed\n\n**Phase**: {}", replan.phase.as_str());
     }
     format!(
@@ -107,11 +112,13 @@ fn state(run: &Run, replan: &Replan, voice: &Voice) -> String {
     }
     match &replan.state {
         ReplanState::Confirming => format!("{said} {}", confirmation(replan, voice)),
-        ReplanState::Overridden { .. } | ReplanState::Failed { .. } => match limit_of(run, replan) {
-            Some(true) => format!("{said} {}", limit_choices(run, voice)),
-            Some(false) | None => said,
-        },
-        ReplanState::Started | ReplanState::Done { .. } | ReplanState::Declined { .. } => said,
+        ReplanState::Overridden { .. } | ReplanState::Failed { .. } | ReplanState::Declined { .. } => {
+            match limit_of(run, replan) {
+                Some(true) => format!("{said} {}", limit_choices(run, voice)),
+                Some(false) | None => said,
+            }
+        }
+        ReplanState::Started | ReplanState::Done { .. } => said,
     }
 }
 
@@ -159,7 +166,7 @@ fn state_line(run: &Run, replan: &Replan) -> String {
             format!("{not_done}{}{}", line(why, 300), after(run, replan))
         }
         ReplanState::Declined { by: Some(by) } => format!("{} said no; the plan stays as it is", who(by)),
-        ReplanState::Declined { by: None } => "nobody said yes in time; the plan stays as it is".to_owned(),
+        ReplanState::Declined { by: None } => format!("nobody said yes in time{}", after(run, replan)),
     }
 }
 
@@ -192,7 +199,12 @@ fn new_plan(run: &Run, replan: &Replan) -> String {
 /// What became of the run at a limit.
 fn after(run: &Run, replan: &Replan) -> String {
     let limit = matches!(replan.verdict, Verdict::Limit { .. });
-    let failed = matches!(replan.state, ReplanState::Failed { .. });
+    let failed = matches!(replan.state, ReplanState::Failed { .. }) || replan.failed.is_some();
+    let overtaken = matches!(replan.verdict, Verdict::Confirm { .. })
+        && matches!(replan.state, ReplanState::Overridden { .. });
+    if overtaken {
+        return String::new();
+    }
     if !limit && !failed {
         return "; the plan stays as it is".to_owned();
     }

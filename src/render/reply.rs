@@ -50,6 +50,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::StillWaiting { round } => still_waiting(to, record, *round, voice),
         Notice::NoSuchChoice { words, known } => no_such_choice(words, known),
         Notice::TwoOptions { decision } => two_options(to, decision, voice),
+        Notice::AskedAltered { .. } => asked_altered(to),
         Notice::NotYet { command } => not_yet(command),
     }
 }
@@ -219,6 +220,13 @@ fn answers_differ(question: &str, counts: &str) -> String {
          later one.",
         line(question, 40),
         line(counts, 300)
+    )
+}
+
+fn asked_altered(to: &str) -> String {
+    format!(
+        "@{to}, the words of what I asked were changed, so I cannot tell what its boxes stand for. I have put it back as it \
+         was: please tick there, or answer in a comment."
     )
 }
 

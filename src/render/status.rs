@@ -90,7 +90,8 @@ fn stuck(limit: Limit) -> String {
         | Limit::PlanRevisions
         | Limit::Total
         | Limit::SameTrigger
-        | Limit::SamePlan => format!("I would change the plan, but {}", limit.words()),
+        | Limit::SamePlan
+        | Limit::NoPlan => format!("I would change the plan, but {}", limit.words()),
     }
 }
 

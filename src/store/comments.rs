@@ -99,6 +99,17 @@ impl Store {
         self.while_held(lease, query).await
     }
 
+    /// Somebody changed the comment: it shows something else than what was posted last.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_altered(&self, lease: &ThreadLease, id: CommentId) -> Result<Held, StoreError> {
+        let query = sqlx::query("UPDATE comments SET body_hash = '' WHERE thread = $1 AND comment_id = $2")
+            .bind(lease.thread().to_string())
+            .bind(id.0);
+        self.while_held(lease, query).await
+    }
+
     async fn while_held(
         &self,
         lease: &ThreadLease,

@@ -445,6 +445,7 @@ fn further_asks() -> Vec<Ask> {
             context: context(),
             goal: a_goal(),
             sealed: vec![a_step(1, &[])],
+            kept: vec![],
             open: vec![a_step(2, &[1]), a_step(3, &[2])],
             problems: vec![],
             told: told(),
