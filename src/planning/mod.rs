@@ -53,6 +53,8 @@ pub use run::{
     Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
 };
 pub use statistics::ReplanStatistics;
-pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
+pub use talk::{
+    Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, TurnedDown, Wish, Words,
+};
 pub use told::told;
 pub use work::{Ended, Evidence, Outcome, StepState, Turn, Work, Works};
