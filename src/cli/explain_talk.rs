@@ -65,6 +65,9 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
         }
         TalkFact::DesignSummarised { summary, .. } => format!("the design was summed up: {}", clip(summary)),
         TalkFact::ReviewPosted { comment } => format!("the summary was posted as comment {}", comment.0),
+        TalkFact::ConversationSummed { summary, .. } => {
+            format!("older comments were read in short: {}", clip(summary))
+        }
         TalkFact::DesignApproved { by, .. } => format!("{} accepted the design", at(by)),
         TalkFact::DesignRejected { by, why, .. } => {
             format!("{} turned the design down: {}", at(by), clip(why))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::Explainer;
-use crate::planning::Fact;
+use crate::planning::{Fact, ReplanFact, TalkFact};
 
 fn maria() -> Value {
     json!({"id": 2, "login": "maria", "kind": "person"})
@@ -138,18 +138,229 @@ fn decided_and_done() -> Vec<Value> {
     ]
 }
 
+fn question(number: u32) -> Value {
+    json!({"id": format!("q-{number}"), "type": "scope", "question": "Which\npages?", "options": ["All"]})
+}
+
+fn talked() -> Vec<Value> {
+    let asked = |questions: Value| {
+        json!({
+            "type": "questions_asked", "round": 1, "purpose": "clarification", "why": "w", "questions": questions,
+            "wait_ms": 60_000, "assumes": true,
+        })
+    };
+    let answered = |how: &str, answer: Value, withdrawn: Value| {
+        json!({
+            "type": "answered", "by": maria(), "permission": "write", "how": how, "withdrawn": withdrawn,
+            "answers": [{"question": "q-1", "answer": answer}], "comment": 20,
+        })
+    };
+    let option =
+        json!({"id": "opt-a", "name": "By hand", "description": "", "tradeoffs": {"pros": [], "cons": []}});
+    let decision = json!({"id": "d-1", "topic": "How pages are made", "options": [option]});
+    let assumption = json!({"id": "A1", "question": "q-2", "text": "The start page"});
+    let chosen = |why: &str| {
+        json!({
+            "type": "chosen", "by": tom(), "permission": "triage", "decision": "d-1", "option": "opt-a",
+            "rationale": why, "comment": null,
+        })
+    };
+    vec![
+        json!({"type": "questions_found", "key": "k", "questions": [question(1)], "usage": usage()}),
+        asked(json!([question(1), question(2)])),
+        asked(json!([])),
+        json!({"type": "questions_posted", "round": 1, "comment": 17}),
+        json!({"type": "words_heard", "by": maria(), "permission": "write", "comment": 18}),
+        json!({"type": "answers_mapped", "key": "k", "comment": 18, "answers": [], "usage": usage()}),
+        json!({"type": "answers_mapped", "key": "k", "comment": 18, "answers": [{"question": "q-1", "answer": "All"}], "usage": usage()}),
+        json!({"type": "ticks_seen", "questions": [[0]], "decisions": []}),
+        json!({"type": "asked_back", "round": 1}),
+        answered("ticked", json!("All"), json!(["q-2"])),
+        answered("numbered", json!("All"), json!([])),
+        answered("words", json!("All"), json!([])),
+        answered("skipped", Value::Null, json!([])),
+        json!({"type": "assumed", "round": 1, "assumptions": [assumption]}),
+        json!({"type": "assumed", "round": 1, "assumptions": []}),
+        json!({"type": "reminded", "round": 1}),
+        json!({"type": "decisions_found", "key": "k", "decisions": [decision], "usage": usage()}),
+        json!({"type": "decisions_posted", "comment": 21}),
+        chosen("we know it"),
+        chosen(""),
+        json!({"type": "design_summarised", "key": "k", "summary": "By hand it is", "usage": usage()}),
+        json!({"type": "review_posted", "comment": 22}),
+        json!({"type": "design_approved", "by": maria(), "comment": 23}),
+        json!({"type": "conversation_summed", "summary": "They agreed.", "until": 3, "usage": usage()}),
+        json!({"type": "design_rejected", "by": maria(), "why": "too much", "comment": 24}),
+    ]
+}
+
+fn replanned() -> Vec<Value> {
+    let decision = |needed: bool| {
+        json!({
+            "replan_needed": needed, "confidence": 0.85, "reasoning": "The engine is gone", "replan_type": "partial_replan",
+            "issues_found": [], "recommended_actions": [], "clarification_needed": false, "clarification_questions": [],
+        })
+    };
+    let said = json!({"said": "decision", "decision": decision(true)});
+    let decided = |verdict: Value, executed: bool, why: Value| {
+        json!({
+            "type": "replan_decision", "replan_id": 1, "phase": "execution", "llm_decision": decision(why != "fine"),
+            "confidence": 0.85, "executed": executed, "override_reason": why, "verdict": verdict, "trigger": "t",
+            "subject": "a1", "by": null, "source": "result", "wait_ms": null, "plan_before": ["task_1"],
+        })
+    };
+    let revised = |result: &str, why: &str| {
+        json!({
+            "type": "plan_revised", "replan_id": 1, "revision": 1, "result": result, "why": why, "duration_ms": 1_500,
+            "plan_after": ["task_1"],
+        })
+    };
+    let other = |way: &str| {
+        let alternative = json!({"way": way, "reasoning": "so be it"});
+        json!({"type": "alternative_given", "key": "k", "alternative": alternative, "usage": null})
+    };
+    let limit = json!({"verdict": "limit", "level": "partial", "limit": "total"});
+    vec![
+        json!({"type": "decision_given", "key": "k", "said": said, "usage": null}),
+        json!({"type": "evaluated", "key": "k", "said": said, "usage": null}),
+        json!({"type": "replan_asked", "by": maria(), "why": "too long", "comment": 25}),
+        decided(json!({"verdict": "replan", "level": "partial", "sure": true}), true, Value::Null),
+        decided(json!({"verdict": "clarify"}), true, Value::Null),
+        decided(json!({"verdict": "confirm", "level": "actions"}), false, json!("a person is asked first")),
+        decided(json!({"verdict": "stay", "why": "too unsure"}), false, json!("too unsure")),
+        decided(json!({"verdict": "stay", "why": "fine"}), false, json!("fine")),
+        decided(limit, false, json!("the run has replanned as often as the settings allow")),
+        json!({"type": "replan_confirmed", "replan_id": 1, "by": maria(), "comment": 26}),
+        json!({"type": "replan_declined", "replan_id": 1, "by": maria(), "comment": 27}),
+        json!({"type": "replan_declined", "replan_id": 1, "by": null, "comment": null}),
+        json!({"type": "revision_made", "key": "k", "steps": [], "actions": [action(9, "run", &json!({"command": ["ls"]}))], "usage": usage()}),
+        json!({"type": "action_begun", "key": "k", "action": "a9", "digest": "900000ffff"}),
+        revised("success", ""),
+        revised("failure", "it is the same plan"),
+        revised("skipped", "nobody said yes"),
+        other("continue"),
+        other("skip_step"),
+        other("nothing"),
+        json!({"type": "limit_settled", "how": "go_on", "by": maria(), "comment": 28}),
+        json!({"type": "limit_settled", "how": "skip_step", "by": null, "comment": null}),
+    ]
+}
+
+/// The names of the facts that are no part of the conversation or of replanning.
+const OWN: [&str; 38] = [
+    "triggered",
+    "refused",
+    "noticed",
+    "replied",
+    "comment_arrived",
+    "description_edited",
+    "paused",
+    "resumed",
+    "cancelled",
+    "stopped",
+    "ask_begun",
+    "goal_understood",
+    "decomposed",
+    "sequenced",
+    "plan_proposed",
+    "specs_set",
+    "approval_requested",
+    "preview_posted",
+    "boxes_ticked",
+    "preview_tampered",
+    "approved",
+    "rejected",
+    "step_skipped",
+    "budget_raised",
+    "action_begun",
+    "action_ended",
+    "action_interrupted",
+    "worked",
+    "used",
+    "reflected",
+    "executed",
+    "delivered",
+    "completed",
+    "aborted",
+    "effect_failed",
+    "ask_failed",
+    "timer_fired",
+    "failed",
+];
+
+/// Whoever adds a fact comes by here, and writes its name above.
+fn is_own(fact: &Fact) -> bool {
+    match fact {
+        Fact::Triggered { .. }
+        | Fact::Refused { .. }
+        | Fact::Noticed { .. }
+        | Fact::Replied { .. }
+        | Fact::CommentArrived { .. }
+        | Fact::DescriptionEdited { .. }
+        | Fact::Paused { .. }
+        | Fact::Resumed { .. }
+        | Fact::Cancelled { .. }
+        | Fact::Stopped { .. }
+        | Fact::AskBegun { .. }
+        | Fact::GoalUnderstood { .. }
+        | Fact::Decomposed { .. }
+        | Fact::Sequenced { .. }
+        | Fact::PlanProposed { .. }
+        | Fact::SpecsSet { .. }
+        | Fact::ApprovalRequested { .. }
+        | Fact::PreviewPosted { .. }
+        | Fact::BoxesTicked { .. }
+        | Fact::PreviewTampered { .. }
+        | Fact::Approved { .. }
+        | Fact::Rejected { .. }
+        | Fact::StepSkipped { .. }
+        | Fact::BudgetRaised { .. }
+        | Fact::ActionBegun { .. }
+        | Fact::ActionEnded { .. }
+        | Fact::ActionInterrupted { .. }
+        | Fact::Worked { .. }
+        | Fact::Used { .. }
+        | Fact::Reflected { .. }
+        | Fact::Executed { .. }
+        | Fact::Delivered { .. }
+        | Fact::Completed { .. }
+        | Fact::Aborted { .. }
+        | Fact::EffectFailed { .. }
+        | Fact::AskFailed { .. }
+        | Fact::TimerFired { .. }
+        | Fact::Failed { .. } => true,
+        Fact::Talk(_) | Fact::Replan(_) => false,
+    }
+}
+
+/// The names that serde knows for an enum: it lists them for whoever gives it another.
+fn names<T: serde::de::DeserializeOwned>() -> Vec<String> {
+    let error = serde_json::from_value::<T>(json!({"type": "no such thing"})).err().map(|e| e.to_string());
+    let error = error.unwrap_or_default();
+    let list = error.split_once("expected one of ").map(|(_, list)| list.to_owned()).unwrap_or_default();
+    list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
 #[test]
 fn every_fact_has_its_sentence() {
     let mut explainer = Explainer::default();
-    let facts: Vec<Value> = asked_and_planned().into_iter().chain(decided_and_done()).collect();
-    let kinds: BTreeSet<&str> = facts.iter().filter_map(|fact| fact["type"].as_str()).collect();
-    assert_eq!(kinds.len(), 38, "a fact is missing here: {kinds:?}");
+    let facts: Vec<Value> =
+        [asked_and_planned(), decided_and_done(), talked(), replanned()].into_iter().flatten().collect();
+    let told: BTreeSet<String> =
+        facts.iter().filter_map(|fact| fact["type"].as_str()).map(str::to_owned).collect();
+    let (talk, replan) = (names::<TalkFact>(), names::<ReplanFact>());
+    assert!(talk.len() > 10 && replan.len() > 5, "{talk:?} {replan:?}");
+    let own = OWN.map(str::to_owned).into_iter();
+    let all: BTreeSet<String> = own.chain(talk).chain(replan).collect();
+    assert_eq!(told, all, "each fact has to be told here");
     let mut told = String::new();
     for fact in facts {
         let read: Fact =
             serde_json::from_value(fact.clone()).unwrap_or_else(|error| panic!("{error}: {fact}"));
+        let name = fact["type"].as_str().unwrap_or_default();
+        assert_eq!(is_own(&read), OWN.contains(&name), "{name} is not read as itself");
         let words = explainer.explain(&read).unwrap_or_else(|| "(not told)".to_owned());
-        told.push_str(&format!("{:20} {words}\n", fact["type"].as_str().unwrap_or_default()));
+        told.push_str(&format!("{name:20} {words}\n"));
     }
     insta::assert_snapshot!(told);
 }

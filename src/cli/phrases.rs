@@ -133,6 +133,7 @@ pub(super) fn trigger(how: Trigger) -> &'static str {
         Trigger::Mentioned => "asked for a plan in a comment",
         Trigger::Retried => "asked for what was left of the run before",
         Trigger::ChangesRequested => "asked for changes in a review",
+        Trigger::Replanned => "asked for another plan after the end",
     }
 }
 

@@ -29,13 +29,15 @@ pub(super) enum What {
     Questions(u32),
     Decisions,
     Review,
+    /// A review that is over; where it stood needs no fact any more.
+    Past,
     Notice,
 }
 
 impl What {
     pub(super) fn post(self) -> Post {
         match self {
-            Self::Questions(_) | Self::Decisions | Self::Review => Post::Discussion,
+            Self::Questions(_) | Self::Decisions | Self::Review | Self::Past => Post::Discussion,
             Self::Notice => Post::Comment,
         }
     }
@@ -46,7 +48,7 @@ impl What {
             Self::Questions(round) => Some(Fact::Talk(TalkFact::QuestionsPosted { round, comment })),
             Self::Decisions => Some(Fact::Talk(TalkFact::DecisionsPosted { comment })),
             Self::Review => Some(Fact::Talk(TalkFact::ReviewPosted { comment })),
-            Self::Notice => None,
+            Self::Past | Self::Notice => None,
         }
     }
 }
@@ -70,6 +72,10 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
             all.push(Aside { key, text, what: What::Review, known: design.review });
         }
     }
+    for past in &run.talk.turned_down {
+        let (key, text) = (format!("review/{id}/{}", past.number), render::turned_down(run, past));
+        all.push(Aside { key, text, what: What::Past, known: past.design.review });
+    }
     for replan in run.replans.all.iter().filter(|replan| notices == Notices::Normal || needs_person(replan)) {
         if let Some(text) = render::replan_notice(run, replan, voice) {
             let key = format!("replan/{id}/{}", replan.id);
@@ -77,7 +83,9 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
         }
     }
     // Nobody is asked anything any more; what was asked and told shows how it ended.
-    all.retain(|aside| run.is_live() || aside.known.is_some() || aside.what == What::Notice);
+    all.retain(|aside| {
+        (run.is_live() && aside.what != What::Past) || aside.known.is_some() || aside.what == What::Notice
+    });
     all
 }
 

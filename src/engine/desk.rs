@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use super::ctx::Ctx;
 use crate::config::Notices;
 use crate::domain::{Millis, ThreadRef};
-use crate::planning::{Entry, Fact, Record, RunId};
+use crate::planning::{Entry, Fact, Record, ReplanFact, RunId, Verdict};
 use crate::render::Voice;
 use crate::store::{Appended, NewFact, Pending, Row, ThreadLease, Turn};
 
@@ -121,7 +121,9 @@ impl Desk {
         for (place, row) in rows.iter().enumerate() {
             tracing::info!(thread = %self.lease.thread(), fact = %row.kind, "{}: {}", self.lease.thread(), row.kind);
             if place >= held {
-                self.record.apply(&read_row(row)?);
+                let entry = read_row(row)?;
+                warn_if_unsure(self.lease.thread(), &entry.fact);
+                self.record.apply(&entry);
             }
         }
         if !rows.is_empty() {
@@ -145,6 +147,21 @@ impl Desk {
             out.push(NewFact { run: run.map(|id| id.0), json });
         }
         Ok(out)
+    }
+}
+
+/// A replan that is done although the model is not quite sure is worth a look by whoever runs the bot.
+fn warn_if_unsure(thread: &ThreadRef, fact: &Fact) {
+    if let Fact::Replan(ReplanFact::ReplanDecision { replan_id, phase, confidence, verdict, .. }) = fact
+        && let Verdict::Replan { level, sure: false } = verdict
+    {
+        tracing::warn!(
+            %thread,
+            replan = replan_id,
+            "{thread}: replan {replan_id} after {} goes back to level {} at a confidence of only {confidence:.2}",
+            phase.as_str(),
+            level.number()
+        );
     }
 }
 

@@ -237,7 +237,7 @@ impl Drive<'_> {
                 self.desk.append(self.ctx, vec![Fact::AskBegun { key: key.clone() }], vec![]).await?;
                 let (record, policy) = (self.desk.record.clone(), self.policy.clone());
                 let ask = perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), record, policy);
-                self.launch(key.clone(), async move { Done::Facts(vec![ask(key, question).await]) });
+                self.launch(key.clone(), async move { Done::Facts(ask(key, question).await) });
                 Ok(false)
             }
             Effect::Preflight { key } => {

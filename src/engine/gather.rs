@@ -16,10 +16,19 @@ const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "AGENTS.md"];
 
 /// The newest comments are read, and of each author the permission is looked up; more would cost more than they tell.
 const COMMENTS: usize = 100;
+/// So many more are read before what is older is summed up anew: else every comment would cost a model call.
+const SLACK: usize = 25;
 /// How many of the comments before those are summed up; what is older still is left out.
 const OLDER: usize = 400;
 /// How many files of the repository the planner is told of.
 const TREE: usize = 2_000;
+
+/// What a question may see.
+pub(super) struct Gathered {
+    pub context: Context,
+    /// Comments that are too old to be read one by one, oldest first; none where the question is about the work.
+    pub older: Vec<Comment>,
+}
 
 pub(super) async fn gather(
     ctx: &Ctx,
@@ -27,14 +36,14 @@ pub(super) async fn gather(
     thread: &ThreadRef,
     run: &Run,
     question: Question,
-) -> Result<Context, ForgeError> {
+) -> Result<Gathered, ForgeError> {
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let sight = Sight::of(question);
-    let comments = match sight {
-        Sight::Work => steering(forge, thread, run).await?,
-        Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, &mut rights).await?,
+    let (comments, older) = match sight {
+        Sight::Work => (steering(forge, thread, run).await?, vec![]),
+        Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, run, &mut rights).await?,
     };
     let author_permission = if sight == Sight::Work { None } else { Some(rights.of(&state.author).await?) };
     let settings = match settings(ctx, &thread.project).await? {
@@ -50,7 +59,7 @@ pub(super) async fn gather(
     let commands = if chooses { commands.map(|command| command.argv.clone()).collect() } else { vec![] };
     // Whoever works on one action reads the files that it needs.
     let documents = if sight == Sight::Work { vec![] } else { documents(ctx, forge, thread).await? };
-    Ok(Context {
+    let context = Context {
         tree,
         tools,
         commands,
@@ -65,7 +74,8 @@ pub(super) async fn gather(
         language: settings.language.name().map(str::to_owned),
         fence: run.id.0.replace('-', ""),
         requester: Some(run.requester.id),
-    })
+    };
+    Ok(Gathered { context, older })
 }
 
 /// How much of the thread and its repository a question is shown.
@@ -93,31 +103,40 @@ impl Sight {
     }
 }
 
-/// What everybody wrote, with what each may do now.
+/// What everybody wrote, with what each may do now, and the comments before those.
 async fn remarks(
     forge: &Forge,
     thread: &ThreadRef,
     bot: &Account,
+    run: &Run,
     rights: &mut Rights<'_>,
-) -> Result<Vec<Remark>, ForgeError> {
+) -> Result<(Vec<Remark>, Vec<Comment>), ForgeError> {
     let mut remarks = vec![];
-    let all = forge.comments(thread).await?;
-    for comment in all.into_iter().rev().take(COMMENTS).rev() {
+    let mut older = forge.comments(thread).await?;
+    let newest = older.len().saturating_sub(COMMENTS);
+    let covered = older.iter().rposition(|comment| Some(comment.id) == run.talk.before_until);
+    let unread = covered.map(|at| (at + 1).min(newest)).filter(|unread| newest - unread < SLACK);
+    let newest = older.split_off(unread.unwrap_or(newest));
+    for comment in newest {
         if comment.author.id != bot.id {
             let permission = rights.of(&comment.author).await?;
             remarks.push(Remark { author: comment.author, permission, body: comment.body });
         }
     }
-    Ok(remarks)
+    Ok((remarks, older))
 }
 
-/// What was said before the newest comments by people whose words the run reads, oldest first. Long conversations are
-/// read in short.
-pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<String>, ForgeError> {
-    let (bot, all) = (forge.me().await?, forge.comments(thread).await?);
+/// What people said in these comments whose words the run reads, oldest first. Long conversations are read in short.
+pub(super) async fn messages(
+    forge: &Forge,
+    thread: &ThreadRef,
+    run: &Run,
+    comments: Vec<Comment>,
+) -> Result<Vec<String>, ForgeError> {
+    let bot = forge.me().await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let mut messages = vec![];
-    for comment in all.into_iter().rev().skip(COMMENTS).take(OLDER) {
+    for comment in comments.into_iter().rev().take(OLDER) {
         let requester = comment.author.id == run.requester.id;
         if comment.author.id != bot.id
             && Right::STEER.judge(&comment.author, rights.of(&comment.author).await?, requester)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::ctx::Ctx;
-use super::gather::{gather, older};
+use super::gather::{Gathered, gather, messages};
 use crate::actions::tools_of;
-use crate::domain::{CommentId, ThreadRef};
+use crate::domain::{Comment, CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::llm::{Answered, Failure, LlmError};
 use crate::plan::{
@@ -35,12 +35,12 @@ pub(super) fn ask(
     thread: ThreadRef,
     record: Record,
     policy: Policy,
-) -> impl FnOnce(Key, Question) -> BoxFuture<'static, Fact> {
+) -> impl FnOnce(Key, Question) -> BoxFuture<'static, Vec<Fact>> {
     move |key, question| {
         Box::pin(async move {
             match try_ask(&ctx, &thread, &record, question, &policy).await {
-                Ok(asked) => asked.into_fact(key, question, &record),
-                Err(unanswered) => unanswered.into_fact(key, question, &record),
+                Ok(asked) => asked.into_facts(key, question, &record),
+                Err(unanswered) => vec![unanswered.into_fact(key, question, &record)],
             }
         })
     }
@@ -50,8 +50,7 @@ struct Asked {
     answer: Answer,
     usage: Usage,
     hidden: u64,
-    /// What was said before the newest comments, in short.
-    before: Option<String>,
+    before: Option<Before>,
 }
 
 async fn try_ask(
@@ -63,10 +62,10 @@ async fn try_ask(
 ) -> Result<Asked, Unanswered> {
     let run = record.live_run().ok_or_else(|| Unanswered::Broken("the run has ended".to_owned()))?;
     let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
-    let context = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
+    let gathered = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
+    let Gathered { context, older } = gathered;
     let hidden = hidden_in(&context);
-    let is_first_look = question == Question::Understand && run.talk.before.is_none();
-    let before = if is_first_look { before(ctx, forge, thread, run, &context).await? } else { None };
+    let before = before(ctx, forge, thread, run, &context, older).await?;
     let ask = match question {
         Question::Work => {
             let plan = run.plan().ok_or_else(|| missing("steps"))?;
@@ -94,11 +93,7 @@ async fn try_ask(
     let answered = model.answer(&ask).await;
     transcribe(ctx, run, &ask, &answered).await;
     let answered = answered.map_err(Unanswered::Model)?;
-    let (summary, usage) = match before {
-        Some(before) => (Some(before.summary), before.usage.and(answered.usage)),
-        None => (None, answered.usage),
-    };
-    Ok(Asked { answer: answered.answer, usage, hidden, before: summary })
+    Ok(Asked { answer: answered.answer, usage: answered.usage, hidden, before })
 }
 
 /// Keeps question and answer for whoever looks for a fault; the run does not depend on it.
@@ -118,22 +113,32 @@ async fn transcribe(ctx: &Ctx, run: &Run, ask: &Ask, answered: &Result<Answered,
 /// A long conversation in short, and what that cost.
 struct Before {
     summary: String,
+    until: CommentId,
     usage: Usage,
 }
 
-/// When the goal is worked out, what is too old to be read is summed up once, and kept in the history.
+/// What is too old to be read is summed up and kept in the history. Later questions read that, until the thread has
+/// grown so much that it misses something; then what is missing is summed up with it.
 async fn before(
     ctx: &Ctx,
     forge: &Forge,
     thread: &ThreadRef,
     run: &Run,
     context: &Context,
+    mut older: Vec<Comment>,
 ) -> Result<Option<Before>, Unanswered> {
-    let messages = older(forge, thread, run).await.map_err(Unanswered::Forge)?;
-    if messages.is_empty() {
+    let covered = older.iter().rposition(|comment| Some(comment.id) == run.talk.before_until);
+    // A journal of an older version does not say how far its summary goes.
+    let unknown = run.talk.before.is_some() && run.talk.before_until.is_none();
+    let missing = older.split_off(covered.map_or(0, |at| at + 1));
+    let Some(until) = missing.last().map(|comment| comment.id).filter(|_| !unknown) else { return Ok(None) };
+    let mut said = messages(forge, thread, run, missing).await.map_err(Unanswered::Forge)?;
+    if said.is_empty() {
         return Ok(None);
     }
-    let ask = Ask::ConversationSummary { context: context.clone(), messages };
+    said.splice(0..0, run.talk.before.clone());
+    let context = Context { comments: vec![], documents: vec![], tree: vec![], ..context.clone() };
+    let ask = Ask::ConversationSummary { context, messages: said };
     let answered = match ctx.planner.answer(&ask).await {
         Ok(answered) => answered,
         // The newest comments say most; the goal can be worked out from them.
@@ -144,7 +149,7 @@ async fn before(
     };
     let Answer::Summary(text) = answered.answer else { return Ok(None) };
     let summary = format!("Earlier in this conversation: {text}");
-    Ok(Some(Before { summary, usage: answered.usage }))
+    Ok(Some(Before { summary, until, usage: answered.usage }))
 }
 
 fn missing(what: &str) -> Unanswered {
@@ -329,11 +334,14 @@ fn newest(run: &Run, plan: &Revision) -> Vec<String> {
 }
 
 impl Asked {
-    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
+    fn into_facts(self, key: Key, question: Question, record: &Record) -> Vec<Fact> {
         let Self { answer, usage, hidden, before } = self;
-        match answer {
+        let summed = before.map(|Before { summary, until, usage }| {
+            Fact::Talk(TalkFact::ConversationSummed { summary, until, usage })
+        });
+        let answered = match answer {
             Answer::Goal { goal, replan } => {
-                Fact::GoalUnderstood { key, goal, usage, hidden, replan, before }
+                Fact::GoalUnderstood { key, goal, usage, hidden, replan, before: None }
             }
             Answer::Steps { reasoning, steps, replan } => {
                 Fact::Decomposed { key, reasoning, steps, usage, replan }
@@ -368,7 +376,8 @@ impl Asked {
             Answer::Alternative(alternative) => {
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
             }
-        }
+        };
+        summed.into_iter().chain([answered]).collect()
     }
 }
 

@@ -52,6 +52,7 @@ pub async fn simulate(ctx: &Arc<Ctx>, thread: &ThreadRef) -> anyhow::Result<Simu
         event_at: None,
         comment: None,
         budget: rules_of(&settings).budget,
+        why: None,
     }])?;
     desk.plan().await?;
     let run = desk.record.run.context("there is no run")?;
@@ -133,8 +134,8 @@ impl<'a> Memory<'a> {
         self.note(vec![Fact::AskBegun { key: key.clone() }])?;
         let (record, policy) = (self.record.clone(), self.policy.clone());
         let ask = perform::ask(Arc::clone(self.ctx), self.thread.clone(), record, policy);
-        let fact = ask(key, question).await;
-        self.note(vec![fact])
+        let facts = ask(key, question).await;
+        self.note(facts)
     }
 
     /// As the journal would take them: without our secrets.

@@ -174,7 +174,11 @@ fn lost(state: &Thread, how: Trigger, bot: &Account, label: Option<&str>) -> Opt
             let label = label.filter(|label| !state.labels.iter().any(|l| l == label))?;
             Some(EventKind::Unlabelled { label: label.to_owned() })
         }
-        Trigger::Assigned | Trigger::Mentioned | Trigger::Retried | Trigger::ChangesRequested => None,
+        Trigger::Assigned
+        | Trigger::Mentioned
+        | Trigger::Retried
+        | Trigger::ChangesRequested
+        | Trigger::Replanned => None,
     }
 }
 

@@ -24,6 +24,7 @@ impl Reading<'_> {
                 }
                 (Command::Plan, None) => self.mentioned(comment),
                 (Command::Retry, None) => self.retry(&word),
+                (Command::Replan { why }, None) => self.replan_anew(&word, why),
                 (Command::Plan | Command::Retry, Some(_)) => word.notice(Notice::AlreadyRunning),
                 (_, None) => word.notice(Notice::NothingRunning { verb: command.verb().to_owned() }),
                 (command, Some(run)) => self.to_run(command, run, &word),
@@ -103,6 +104,18 @@ impl Reading<'_> {
             (true, true) => self.trigger(Trigger::Retried, Some(word.comment)),
             (true, false) => vec![],
             (false, _) => word.notice(Notice::NothingToRetry),
+        }
+    }
+
+    /// After the end of a run another plan is another run, which is told why the first was not enough. On a change
+    /// request of ours it goes on with that branch, as after a review.
+    fn replan_anew(&self, word: &Word<'_>, why: &str) -> Vec<Fact> {
+        if self.record.run.is_none() && !self.is_ours() {
+            return word.notice(Notice::NothingRunning { verb: "replan".to_owned() });
+        }
+        match self.seen.thread.is_some_and(|thread| thread.open) {
+            true => self.trigger_because(Trigger::Replanned, Some(word.comment), Some(why)),
+            false => vec![],
         }
     }
 

@@ -28,6 +28,9 @@ pub enum Fact {
         /// What the run may use, as the settings said when it began.
         #[serde(default)]
         budget: Limits,
+        /// Why somebody wants another plan than the one of the run before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// Somebody asked for something without the right to it.
     Refused {
@@ -87,7 +90,7 @@ pub enum Fact {
         /// Characters that people cannot see, taken out of what the model was shown.
         #[serde(default)]
         hidden: u64,
-        /// What was said before the newest comments, in short, where there were too many to read.
+        /// What was said before the newest comments, in short. Older journals have it here; now it is a fact of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
         #[serde(default, skip_serializing_if = "Decided::is_nothing")]

@@ -87,7 +87,7 @@ pub fn needs_thread(record: &Record, event: &Event, bot: &Account) -> bool {
         EventKind::CommentCreated { comment } => {
             matches!(
                 parse_command(&comment.body, &bot.login),
-                Spoken::Command(Command::Plan | Command::Retry)
+                Spoken::Command(Command::Plan | Command::Retry | Command::Replan { .. })
             )
         }
         EventKind::Reviewed { asks_for_changes, .. } => *asks_for_changes && !running,
@@ -138,7 +138,11 @@ pub fn signals(run: &Run, thread: &Thread, rules: &Rules, bot: &Account) -> Vec<
             let label = rules.on_label.as_ref().filter(|label| !thread.labels.contains(label));
             label.map(|_| StopReason::Unlabelled)
         }
-        Trigger::Assigned | Trigger::Mentioned | Trigger::Retried | Trigger::ChangesRequested => None,
+        Trigger::Assigned
+        | Trigger::Mentioned
+        | Trigger::Retried
+        | Trigger::ChangesRequested
+        | Trigger::Replanned => None,
     };
     if let Some(why) = lost {
         return stop(run, nobody, why);
@@ -304,15 +308,20 @@ impl Reading<'_> {
 
     /// A formal wish for changes on a change request of ours goes on with the same branch.
     fn changes_requested(&self, comment: &Comment) -> Vec<Fact> {
-        let ours = self.seen.thread.is_some_and(|thread| {
-            thread.is_change_request && thread.open && thread.author.id == self.seen.bot.id
-        });
+        let ours = self.is_ours();
         // GitLab tells the wish without words, which come as comments of their own.
         let id = (comment.id != CommentId(0)).then_some(comment.id);
         if self.record.live_run().is_some() || !ours || id.is_some_and(|id| self.record.has_taken(id)) {
             return if id.is_some() { self.prose(comment) } else { vec![] };
         }
         self.trigger(Trigger::ChangesRequested, id)
+    }
+
+    /// Whether the thread is an open change request of ours.
+    pub(super) fn is_ours(&self) -> bool {
+        self.seen.thread.is_some_and(|thread| {
+            thread.is_change_request && thread.open && thread.author.id == self.seen.bot.id
+        })
     }
 
     pub(super) fn mentioned(&self, comment: CommentId) -> Vec<Fact> {
@@ -325,6 +334,15 @@ impl Reading<'_> {
     }
 
     pub(super) fn trigger(&self, how: Trigger, comment: Option<CommentId>) -> Vec<Fact> {
+        self.trigger_because(how, comment, None)
+    }
+
+    pub(super) fn trigger_because(
+        &self,
+        how: Trigger,
+        comment: Option<CommentId>,
+        why: Option<&str>,
+    ) -> Vec<Fact> {
         if self.record.live_run().is_some() || self.is_late_copy() {
             return vec![];
         }
@@ -335,6 +353,7 @@ impl Reading<'_> {
             Trigger::ChangesRequested => {
                 (Right::of(&Command::Replan { why: String::new() }), "ask for changes")
             }
+            Trigger::Replanned => (Right::of(&Command::Replan { why: String::new() }), "replan"),
             Trigger::Assigned | Trigger::Labelled | Trigger::Mentioned => (Right::PLAN, "plan"),
         };
         self.allowed(right, what, comment, |_| {
@@ -345,8 +364,9 @@ impl Reading<'_> {
             }
             let permission = self.permission();
             let budget = self.seen.rules.budget.clone();
+            let (event_at, why) = (self.event.at, why.map(str::to_owned));
             let triggered =
-                Fact::Triggered { by: by.clone(), permission, how, event_at: self.event.at, comment, budget };
+                Fact::Triggered { by: by.clone(), permission, how, event_at, comment, budget, why };
             if self.is_on_hold() { vec![triggered, self.paused(None)] } else { vec![triggered] }
         })
     }

@@ -59,8 +59,8 @@ pub use run::{
 };
 pub use statistics::ReplanStatistics;
 pub use talk::{
-    Assumption, Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish,
-    Words,
+    Assumption, Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact,
+    TurnedDown, Wish, Words,
 };
 pub use told::told;
 pub use work::{Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};

@@ -15,6 +15,8 @@ pub enum Trigger {
     Retried,
     /// A reviewer asked for changes on a change request of ours.
     ChangesRequested,
+    /// `/replan why` after the run had ended.
+    Replanned,
 }
 
 /// An action that will not run although its plan does, and why.

@@ -124,7 +124,7 @@ impl Record {
     }
 
     fn start(&mut self, entry: &Entry) {
-        let (Some(id), Fact::Triggered { by, permission, how, event_at, budget, .. }) =
+        let (Some(id), Fact::Triggered { by, permission, how, event_at, budget, why, .. }) =
             (&entry.run, &entry.fact)
         else {
             return;
@@ -142,11 +142,12 @@ impl Record {
             rights: [(by.id, *permission)].into(),
             ..run
         };
-        if let Some(before) = self.run.as_ref() {
-            self.earlier.push_back(sum_up(before));
-            if self.earlier.len() > EARLIER_KEPT {
-                self.earlier.pop_front();
-            }
+        let before = self.run.as_ref().map(|before| sum_up(before));
+        let wish = why.as_ref().filter(|why| !why.is_empty());
+        let wish = wish.map(|why| format!("Now @{} wants another plan: {}", by.login, cut(why)));
+        self.earlier.extend(before.into_iter().chain(wish));
+        while self.earlier.len() > EARLIER_KEPT {
+            self.earlier.pop_front();
         }
         self.run = Some(Arc::new(match (&self.run, how) {
             (Some(before), Trigger::Retried) => run.with_the_rest_of(before),
@@ -231,6 +232,11 @@ fn is_of(run: &Run, id: Option<&RunId>) -> bool {
     id == Some(&run.id)
 }
 
+/// A digest stays short, whatever was said.
+fn cut(text: &str) -> String {
+    text.chars().take(1_500).collect()
+}
+
 /// A run in a few lines, for the one that comes after it.
 fn sum_up(run: &Run) -> String {
     let end = match run.end.as_ref().map(|end| &end.state) {
@@ -241,5 +247,5 @@ fn sum_up(run: &Run) -> String {
     let goal = run.goal.as_ref().map_or("", |goal| goal.main_objective.as_str());
     let plan = run.plan().map_or(String::new(), |plan| outline(run, plan).join("; "));
     let text = format!("A run for @{}: {goal}. It {end}. {plan}", run.requester.login);
-    text.chars().take(1_500).collect()
+    cut(&text)
 }

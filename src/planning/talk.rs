@@ -119,6 +119,13 @@ pub enum TalkFact {
         by: Account,
         comment: Option<CommentId>,
     },
+    /// What was said before the newest comments, in short: there were too many to read.
+    ConversationSummed {
+        summary: String,
+        /// The newest comment that is in it.
+        until: CommentId,
+        usage: Usage,
+    },
     DesignRejected {
         by: Account,
         why: String,
@@ -149,6 +156,7 @@ impl TalkFact {
             | Self::DecisionsFound { .. }
             | Self::DecisionsPosted { .. }
             | Self::DesignSummarised { .. }
+            | Self::ConversationSummed { .. }
             | Self::ReviewPosted { .. } => None,
         }
     }
@@ -212,10 +220,14 @@ pub struct Talk {
     pub design: Option<Design>,
     /// Why the design was turned down, each time.
     pub rejections: Vec<String>,
+    /// What was put up for review and turned down: its comment says so.
+    pub turned_down: Vec<TurnedDown>,
     /// How often there was nothing to review.
     pub lost_summaries: u32,
     /// What was said on the thread before the newest comments, in short.
     pub before: Option<String>,
+    /// The newest comment that this is about.
+    pub before_until: Option<CommentId>,
     /// The design was settled in the run before.
     pub settled: bool,
     /// How many designs and summaries there have been: each is a comment of its own.
@@ -315,6 +327,16 @@ pub struct Design {
     pub summary: Option<String>,
     pub review: Option<CommentId>,
     pub approved: Option<Account>,
+}
+
+/// A design that was turned down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnedDown {
+    /// Which summary it was.
+    pub number: u32,
+    pub design: Design,
+    pub by: Account,
+    pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,8 @@
 use super::apply::{spend, takes};
 use super::run::Run;
 use super::talk::{
-    Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact, Words, plain,
+    Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact, TurnedDown,
+    Words, plain,
 };
 use crate::domain::{CommentId, Millis, Right, Verdict};
 use crate::plan::QuestionId;
@@ -82,7 +83,13 @@ impl Run {
             TalkFact::DesignApproved { by, .. } => self.design(|design| design.approved = Some(by.clone())),
             TalkFact::DesignRejected { by, why, .. } => {
                 self.talk.rejections.push(format!("@{}: {why}", by.login));
-                self.talk.design = None;
+                let (number, by, why) = (self.talk.summaries, by.clone(), why.clone());
+                let design = self.talk.design.take();
+                self.talk.turned_down.extend(design.map(|design| TurnedDown { number, design, by, why }));
+            }
+            TalkFact::ConversationSummed { summary, until, usage } => {
+                spend(self, usage);
+                (self.talk.before, self.talk.before_until) = (Some(summary.clone()), Some(*until));
             }
             TalkFact::QuestionsFound { .. }
             | TalkFact::AnswersMapped { .. }
@@ -147,6 +154,7 @@ impl Run {
             | TalkFact::DecisionsPosted { .. }
             | TalkFact::Chosen { .. }
             | TalkFact::ReviewPosted { .. }
+            | TalkFact::ConversationSummed { .. }
             | TalkFact::DesignApproved { .. }
             | TalkFact::DesignRejected { .. } => return,
         };

@@ -3,13 +3,15 @@
 
 use super::ledger::decided;
 use super::questions::outcome;
+use super::status::who;
 use super::words::{cell, ended, fitting, paragraphs, read_box};
 use super::{Voice, line};
 use crate::domain::Permission;
 use crate::plan::{DecisionPoint, DesignOption};
-use crate::planning::{Design, Run};
+use crate::planning::{Design, Run, TurnedDown};
 
 const TITLE: &str = "## 🧭 Design Decisions";
+const SUMMARY: &str = "## 🧭 Design Summary";
 /// How much is shown of each text, and how many reasons of each option. Less when it would become too large.
 const SIZES: [(usize, usize); 4] = [(300, 6), (150, 4), (80, 3), (30, 1)];
 /// How much is shown of a summary: lines, characters of each, and of each answer and decision below it.
@@ -124,21 +126,36 @@ pub fn read_choices(body: &str) -> Vec<(String, Vec<String>)> {
     choices
 }
 
-/// The summary that people accept or turn down. Accepting it authorises nothing else.
+/// The summary that people accept or turn down. Accepting it authorises nothing else. Once it is answered it says how.
 #[must_use]
 pub fn review(run: &Run, design: &Design, voice: &Voice) -> String {
-    let texts = REVIEW_SIZES.iter().map(|size| summary(run, design, voice, *size));
-    fitting(texts).unwrap_or_else(|| format!("## 🧭 Design Summary\n\n{}", what_now(run, voice)))
+    let end = match &design.approved {
+        Some(by) => accepted(&who(by)),
+        None => what_now(run, voice),
+    };
+    reviewed(run, design, &end)
 }
 
-fn summary(
-    run: &Run,
-    design: &Design,
-    voice: &Voice,
-    (lines, width, words): (usize, usize, usize),
-) -> String {
+/// The summary of a design that was turned down.
+#[must_use]
+pub fn turned_down(run: &Run, past: &TurnedDown) -> String {
+    let why = line(&past.why, 500);
+    let why = if why.is_empty() { ".".to_owned() } else { format!(": {why}") };
+    reviewed(run, &past.design, &format!("**Answered**: {} turned this design down{why}", who(&past.by)))
+}
+
+fn accepted(by: &str) -> String {
+    format!("**Answered**: {by} accepted this design. What I would change is put up for approval by itself.")
+}
+
+fn reviewed(run: &Run, design: &Design, end: &str) -> String {
+    let texts = REVIEW_SIZES.iter().map(|size| summary(run, design, end, *size));
+    fitting(texts).unwrap_or_else(|| format!("{SUMMARY}\n\n{end}"))
+}
+
+fn summary(run: &Run, design: &Design, end: &str, (lines, width, words): (usize, usize, usize)) -> String {
     let text = design.summary.as_deref().unwrap_or_default();
-    let mut parts = vec!["## 🧭 Design Summary".to_owned(), paragraphs(text, lines, width)];
+    let mut parts = vec![SUMMARY.to_owned(), paragraphs(text, lines, width)];
     if !design.decisions.is_empty() {
         parts.push(format!("**Decisions**:\n{}", decided(design, words).join("\n")));
     }
@@ -146,7 +163,7 @@ fn summary(
     if !answers.is_empty() {
         parts.push(format!("**Answers**:\n{}", answers.join("\n")));
     }
-    parts.push(what_now(run, voice));
+    parts.push(end.to_owned());
     parts.join("\n\n")
 }
 
@@ -282,5 +299,13 @@ mod tests {
             }
         }
         insta::assert_snapshot!("what_now", ends.join("\n"));
+        let approved = Some(crate::domain::Account::person(3, "joao"));
+        let accepted = review(&run, &Design { approved, ..design.clone() }, &github());
+        let by = crate::domain::Account::person(2, "maria");
+        let past =
+            |why: &str| TurnedDown { number: 1, design: design.clone(), by: by.clone(), why: why.to_owned() };
+        let ends = [accepted, turned_down(&run, &past("too much, @joao")), turned_down(&run, &past(""))];
+        let ends = ends.map(|text| text.lines().last().unwrap_or_default().replace('\u{200b}', "·"));
+        insta::assert_snapshot!("answered_review", ends.join("\n"));
     }
 }

@@ -21,7 +21,7 @@ mod words;
 
 pub use card::{card, reaction};
 pub use delivery::{commit_message, commit_trailer, delivery};
-pub use design::{decisions, read_choices, review};
+pub use design::{decisions, read_choices, review, turned_down};
 pub use neutral::line;
 pub use notice::{replan_line, replan_notice};
 pub use preview::{preview, read_boxes};

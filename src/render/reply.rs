@@ -278,7 +278,7 @@ fn not_yet(command: &Command) -> String {
 mod tests {
     use super::super::fixtures::{github, gitlab, given, round, run};
     use super::*;
-    use crate::plan::QuestionId;
+    use crate::plan::{ActionId, QuestionId};
 
     fn record() -> Record {
         let mut run = run();
@@ -289,23 +289,99 @@ mod tests {
         record
     }
 
-    #[test]
-    fn every_notice_about_the_conversation_has_its_sentence() {
+    /// One of each, and more of those that say different things. A new notice does not compile until it is listed.
+    fn every_notice() -> Vec<Notice> {
+        let text = |words: &str| words.to_owned();
         let known = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        let notices = [
+        let left_out = |number: usize| LeftOut { id: ActionId(format!("a{number}")), why: text("ask @joao") };
+        let first = Notice::HelpAsked;
+        match first {
+            Notice::HelpAsked
+            | Notice::StatusAsked
+            | Notice::UnknownVerb { .. }
+            | Notice::PlanningIsOff
+            | Notice::RepoFileBroken { .. }
+            | Notice::TooManyRuns
+            | Notice::AlreadyRunning
+            | Notice::NothingRunning { .. }
+            | Notice::AlreadyPaused
+            | Notice::NotPaused
+            | Notice::NothingToAnswer { .. }
+            | Notice::BadApproval { .. }
+            | Notice::LeftOutOfApproval { .. }
+            | Notice::CannotSkip { .. }
+            | Notice::BadBudget { .. }
+            | Notice::NothingToRetry
+            | Notice::AnswerUnclear { .. }
+            | Notice::AnswersDiffer { .. }
+            | Notice::StillWaiting { .. }
+            | Notice::NoSuchChoice { .. }
+            | Notice::TwoOptions { .. }
+            | Notice::AskedAltered { .. }
+            | Notice::NotYet { .. } => {}
+        }
+        vec![
+            first,
+            Notice::StatusAsked,
+            Notice::UnknownVerb { word: text("dance @joao") },
+            Notice::UnknownVerb { word: String::new() },
+            Notice::PlanningIsOff,
+            Notice::RepoFileBroken { why: text("line 3: `approvl` is no key") },
+            Notice::TooManyRuns,
+            Notice::AlreadyRunning,
+            Notice::NothingRunning { verb: text("pause") },
+            Notice::AlreadyPaused,
+            Notice::NotPaused,
+            Notice::NothingToAnswer { verb: text("approve") },
+            Notice::BadApproval { why: text("there is no action `7`") },
+            Notice::LeftOutOfApproval { left_out: vec![left_out(2), left_out(3)] },
+            Notice::LeftOutOfApproval { left_out: (1..=32).map(left_out).collect() },
+            Notice::CannotSkip { step: text("task_9"), why: text("there is no such step") },
+            Notice::BadBudget { words: text("much") },
+            Notice::NothingToRetry,
             Notice::AnswerUnclear { round: 1 },
-            Notice::AnswersDiffer { question: "q-1".to_owned(), counts: "All, @joao".to_owned() },
+            Notice::AnswersDiffer { question: text("q-1"), counts: text("All, @joao") },
             Notice::StillWaiting { round: 1 },
             Notice::StillWaiting { round: 9 },
-            Notice::NoSuchChoice { words: "d-9 opt-a".to_owned(), known: known(&["d-1 opt-a", "d-1 opt-b"]) },
-            Notice::NoSuchChoice { words: "q-9".to_owned(), known: vec![] },
-            Notice::TwoOptions { decision: "d-1".to_owned() },
-        ];
-        let said = |voice: &Voice| {
-            let said = notices.iter().map(|notice| answer("maria", notice, &record(), voice));
-            said.collect::<Vec<_>>().join("\n").replace('\u{200b}', "·")
+            Notice::NoSuchChoice { words: text("d-9 opt-a"), known: known(&["d-1 opt-a", "d-1 opt-b"]) },
+            Notice::NoSuchChoice { words: text("q-9"), known: vec![] },
+            Notice::TwoOptions { decision: text("d-1") },
+            Notice::AskedAltered { comment: crate::domain::CommentId(4) },
+            Notice::NotYet { command: Command::Resolve { number: 1, text: String::new() } },
+        ]
+    }
+
+    fn every_reply(record: &Record, voice: &Voice) -> String {
+        let key = || crate::planning::Key("reply/1".to_owned());
+        let to = || "maria".to_owned();
+        let replies = every_notice().into_iter().map(|notice| Owed::Reply { key: key(), to: to(), notice });
+        let refusal = |comment| Owed::Refusal {
+            key: key(),
+            to: to(),
+            what: "plan".to_owned(),
+            needs: Permission::Triage,
+            comment,
         };
-        insta::assert_snapshot!("conversation", format!("{}\n\n{}", said(&github()), said(&gitlab())));
+        let refusals = [refusal(None), refusal(Some(crate::domain::CommentId(4)))];
+        let all = replies.chain(refusals).map(|owed| {
+            let name = match &owed {
+                Owed::Reply { notice, .. } => {
+                    serde_json::to_value(notice).map(|json| json["notice"].to_string()).unwrap_or_default()
+                }
+                Owed::Refusal { .. } => "refusal".to_owned(),
+            };
+            let text = reply(&owed, record, voice).unwrap_or_else(|| "(only 😕)".to_owned());
+            format!("--- {}\n{text}\n", name.trim_matches('"'))
+        });
+        all.collect::<Vec<_>>().join("\n").replace('\u{200b}', "·")
+    }
+
+    #[test]
+    fn every_reply_has_its_sentence() {
+        insta::assert_snapshot!("every_reply_on_github", every_reply(&record(), &github()));
+        insta::assert_snapshot!("every_reply_on_gitlab", every_reply(&record(), &gitlab()));
+        let nothing = Record::default();
+        insta::assert_snapshot!("every_reply_without_a_run", every_reply(&nothing, &github()));
     }
 
     #[test]

@@ -220,6 +220,7 @@ fn facts_of(run: &str, actions: &[Action]) -> Vec<Fact> {
             event_at: None,
             comment: None,
             budget: Limits::default(),
+            why: None,
         },
         Fact::GoalUnderstood {
             key: key(0),

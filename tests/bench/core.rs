@@ -51,6 +51,7 @@ fn journal() -> Vec<(i64, String)> {
             event_at: None,
             comment: None,
             budget: Limits::default(),
+            why: None,
         },
         n if n % 50 == 0 => Fact::Paused { by: by.clone(), comment: Some(CommentId(n)) },
         n if n % 50 == 1 => Fact::Resumed { by: by.clone(), comment: Some(CommentId(n)) },

@@ -250,6 +250,7 @@ fn put_up(dice: &mut Dice, policy: Policy) -> Play {
         event_at: None,
         comment: None,
         budget: Limits::default(),
+        why: None,
     });
     let goal = Goal {
         main_objective: dice.word(),

@@ -49,6 +49,7 @@ fn running() -> Record {
         event_at: Some(Millis(1)),
         comment: None,
         budget: planwright::planning::Limits::default(),
+        why: None,
     };
     Record::fold(&[Entry { seq: 1, at: Millis(1), run: Some(RunId("r".to_owned())), fact }])
 }

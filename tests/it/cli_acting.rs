@@ -13,7 +13,7 @@ use crate::story::acting::{action, sequence, three_files};
 use crate::story::bot::{ALL, MARIA, Scene, TOM};
 
 /// The program on a scene, with what it says.
-async fn on(scene: &Scene, args: &[&str]) -> Said {
+pub(crate) async fn on(scene: &Scene, args: &[&str]) -> Said {
     let mut command = scene.command("127.0.0.1:0", args);
     tokio::task::spawn_blocking(move || outcome(&mut command)).await.unwrap()
 }

@@ -126,7 +126,8 @@ fn any_fact() -> impl Strategy<Value = Fact> {
             how: Trigger::Assigned,
             event_at: None,
             comment,
-            budget: Limits::default()
+            budget: Limits::default(),
+            why: None,
         }),
         (who(), comment()).prop_map(|(by, comment)| Fact::Paused { by, comment }),
         (who(), comment()).prop_map(|(by, comment)| Fact::Resumed { by, comment }),

@@ -156,6 +156,7 @@ impl<'a> Play<'a> {
             event_at: None,
             comment: None,
             budget: Limits { model_calls: Some(200), ..Limits::default() },
+            why: None,
         });
         play
     }

@@ -76,6 +76,8 @@ async fn a_design_is_worked_out_with_people_and_shapes_the_plan() {
         let card = scene.card();
         assert!(card.contains("waiting for approval of 3 actions"), "{kind}: {card}");
         assert!(card.contains("Where to check → **opt-b** Handler"), "{kind}: {card}");
+        let review = starting(&scene, "## 🧭 Design Summary").1;
+        assert!(review.contains("**Answered**: @maria accepted this design."), "{kind}: {review}");
         assert_eq!(scene.entries("approved").len(), 0, "{kind}: accepting a design authorises nothing");
         bot.ends().await;
     }
@@ -105,6 +107,11 @@ async fn a_design_that_is_turned_down_three_times_ends_the_run() {
         bot.told(MARIA, &format!("/reject not like this {turn}")).await;
     }
     assert_eq!(scene.entries("design_rejected").len(), 3);
+    let reviews = scene.comments().into_iter().filter(|body| body.starts_with("## 🧭 Design Summary"));
+    for (turn, review) in reviews.enumerate() {
+        let end = format!("**Answered**: @maria turned this design down: not like this {turn}");
+        assert!(review.contains(&format!("Design {turn}.")) && review.ends_with(&end), "{review}");
+    }
     assert_eq!(scene.entries("cancelled").len(), 1);
     let asked: Vec<_> =
         scene.model.requests().into_iter().filter(|a| a.schema_name == "design_decisions").collect();
@@ -141,6 +148,8 @@ async fn choices_that_were_never_put_up_and_two_ticks_choose_nothing() {
     let both = tick_in(&tick_in(&body, "Where to check", "opt-a"), "Where to check", "opt-b");
     bot.hears(&scene.act(|world, thread, now| world.edit_comment((thread, id), MARIA, &both, now))).await;
     assert_eq!(scene.entries("chosen").len(), 0, "{:?}", scene.facts());
+    let said = scene.comments().last().unwrap().clone();
+    assert!(said.contains("more than one option of `d-1` is ticked, so I took none"), "{said}");
     bot.ends().await;
 }
 

@@ -10,19 +10,19 @@ use super::bot::{MARIA, Scene};
 use super::talk::decision;
 use crate::scripted_model::Misbehaviour;
 
-const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\n";
+pub(crate) const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\n";
 
-fn file(task: &str, name: &str) -> Value {
+pub(crate) fn file(task: &str, name: &str) -> Value {
     action(task, "create", json!({"path": format!("notes/{name}.md"), "content": format!("{name}\n")}))
 }
 
 /// The second action fails: the worker says that it cannot.
-fn failing(scene: &Scene) {
+pub(crate) fn failing(scene: &Scene) {
     let open = action("task_2", "write", json!({"path": "notes/2.md"}));
     scene.model.say("action_sequence", sequence(vec![file("task_1", "1"), open, file("task_3", "3")]));
 }
 
-fn difficulty(scene: &Scene) {
+pub(crate) fn difficulty(scene: &Scene) {
     scene.model.say(
         "worker_turn",
         json!({
@@ -32,7 +32,7 @@ fn difficulty(scene: &Scene) {
     );
 }
 
-fn writes(scene: &Scene, path: &str) {
+pub(crate) fn writes(scene: &Scene, path: &str) {
     scene.model.say(
         "worker_turn",
         json!({
@@ -43,7 +43,7 @@ fn writes(scene: &Scene, path: &str) {
 }
 
 /// Looking back, with a decision.
-fn reflects(scene: &Scene, given: Value) {
+pub(crate) fn reflects(scene: &Scene, given: Value) {
     scene.model.say(
         "reflection",
         json!({
@@ -54,7 +54,7 @@ fn reflects(scene: &Scene, given: Value) {
     );
 }
 
-fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
+pub(crate) fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
     let subtask = |(id, description): &(&str, &str)| {
         json!({"id": id, "description": description, "dependencies": [], "estimated_complexity": "low",
                "required_tools": [], "rests_on": []})
@@ -63,7 +63,7 @@ fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
     json!({"subtasks": steps.iter().map(subtask).collect::<Vec<_>>(), "execution_order": order, "actions": actions})
 }
 
-fn outcomes(scene: &Scene) -> Vec<String> {
+pub(crate) fn outcomes(scene: &Scene) -> Vec<String> {
     let of = |entry: &Value| {
         format!("{} {}", entry["action"].as_str().unwrap(), entry["outcome"]["result"].as_str().unwrap())
     };

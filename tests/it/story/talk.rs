@@ -372,19 +372,34 @@ async fn a_long_conversation_is_read_in_short_and_kept_in_the_history() {
     bot.assigned(MARIA).await;
     let asked = scene.model.requests();
     let summed_up = asked.iter().find(|a| a.schema_name == "conversation_summary").unwrap();
-    assert!(
-        summed_up.user.contains("remark 1\n") || summed_up.user.contains("remark 1"),
-        "{}",
-        summed_up.user
-    );
+    let reads = |user: &str, n: u32| user.lines().any(|line| line.ends_with(&format!("remark {n}")));
+    for n in (0..130).filter(|n| n % 10 != 0) {
+        assert_eq!(reads(&summed_up.user, n), n < 30, "remark {n}: {}", summed_up.user);
+    }
     assert!(!summed_up.user.contains("@tom: remark"), "who may not steer is not read: {}", summed_up.user);
     let goal = asked.iter().find(|a| a.schema_name == "goal_understanding").unwrap();
     assert!(goal.user.contains("They agreed on the web login."), "{}", goal.user);
+    assert!(!reads(&goal.user, 29) && reads(&goal.user, 31) && reads(&goal.user, 129), "{}", goal.user);
     let run = scene.entries("triggered")[0]["run"].as_str().unwrap().to_owned();
     let log = scene.dir.path().join("logs").join(run).join("goal_understanding.log");
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.contains("They agreed on the web login.") && log.contains("--- answer"), "{log}");
-    let kept = scene.entries("goal_understood")[0]["before"].as_str().unwrap().to_owned();
-    assert!(kept.contains("They agreed on the web login."), "{kept}");
+    let kept = scene.entries("conversation_summed");
+    assert_eq!(kept.len(), 1, "later questions read the same: {kept:?}");
+    assert!(kept[0]["summary"].as_str().unwrap().contains("They agreed on the web login."), "{kept:?}");
+
+    // The thread grows: what fell out of the newest comments is summed up with what was, once.
+    for n in 130..170 {
+        scene.said(MARIA, &format!("remark {n}"));
+    }
+    scene.model.say("conversation_summary", json!({"summary": "And on the other one."}));
+    bot.told(MARIA, "/replan the other login too").await;
+    let asked = scene.model.requests();
+    let again = asked.iter().rfind(|a| a.schema_name == "conversation_summary").unwrap();
+    assert!(again.user.contains("They agreed on the web login."), "{}", again.user);
+    assert!(!reads(&again.user, 29) && reads(&again.user, 31) && !reads(&again.user, 100), "{}", again.user);
+    let steps = asked.iter().rfind(|a| a.schema_name == "task_decomposition").unwrap();
+    assert!(steps.user.contains("And on the other one."), "{}", steps.user);
+    assert_eq!(scene.entries("conversation_summed").len(), 2);
     bot.ends().await;
 }
