@@ -20,6 +20,7 @@ mod effect;
 mod entry;
 mod fact;
 mod interpret;
+mod known_tools;
 mod notice;
 pub mod plan_tool;
 mod proposal;
