@@ -7,7 +7,7 @@ use super::hands::remote;
 use super::preflight::may_use;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, Comment, Permission, Right, ThreadRef, Verdict};
+use crate::domain::{Account, AccountId, ChangeDiff, Comment, Permission, Right, ThreadRef, Verdict};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Question, Run};
 use crate::prompts::{Context, Remark};
@@ -32,10 +32,13 @@ pub(super) async fn gather(
     let state = forge.thread(thread).await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let sight = Sight::of(question);
+    let said = said(forge, thread, Kind::of(state.is_change_request)).await?;
     let comments = match sight {
-        Sight::Work => steering(forge, thread, run, &state.author).await?,
-        Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, &mut rights).await?,
+        Sight::Work => steering(said, run, &state.author),
+        Sight::Thread | Sight::Plan => remarks(said, &bot, &mut rights).await?,
     };
+    let shows_diff = state.is_change_request && sight != Sight::Work;
+    let diff = if shows_diff { diff(forge, thread).await? } else { None };
     let author_permission = if sight == Sight::Work { None } else { Some(rights.of(&state.author).await?) };
     let settings = match settings(ctx, &thread.project).await? {
         Settled::Settings(settings) => *settings,
@@ -58,10 +61,11 @@ pub(super) async fn gather(
         author: Some(state.author),
         author_permission,
         is_change_request: state.is_change_request,
+        diff,
         comments,
         documents,
         language: settings.language.name().map(str::to_owned),
-        fence: run.id.0.replace('-', ""),
+        fence: ctx.fence(&run.id),
         requester: Some(run.requester.id),
     })
 }
@@ -91,28 +95,69 @@ impl Sight {
     }
 }
 
+/// What a thread is, for what can be said on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Issue,
+    /// People say things in reviews as well.
+    ChangeRequest,
+}
+
+impl Kind {
+    pub(super) fn of(is_change_request: bool) -> Self {
+        if is_change_request { Self::ChangeRequest } else { Self::Issue }
+    }
+}
+
+/// Everything that was said there, oldest first.
+pub(super) async fn said(forge: &Forge, thread: &ThreadRef, kind: Kind) -> Result<Vec<Comment>, ForgeError> {
+    match kind {
+        Kind::Issue => forge.comments(thread).await,
+        Kind::ChangeRequest => forge.conversation(thread).await,
+    }
+}
+
 /// What everybody wrote, with what each may do now.
 async fn remarks(
-    forge: &Forge,
-    thread: &ThreadRef,
+    said: Vec<Comment>,
     bot: &Account,
     rights: &mut Rights<'_>,
 ) -> Result<Vec<Remark>, ForgeError> {
     let mut remarks = vec![];
-    let all = forge.comments(thread).await?;
-    for comment in all.into_iter().rev().take(COMMENTS).rev() {
+    for comment in said.into_iter().rev().take(COMMENTS).rev() {
         if comment.author.id != bot.id {
             let permission = rights.of(&comment.author).await?;
-            remarks.push(Remark { author: comment.author, permission, body: comment.body });
+            remarks.push(remark(comment, permission));
         }
     }
     Ok(remarks)
 }
 
+fn remark(comment: Comment, permission: Permission) -> Remark {
+    Remark { author: comment.author, permission, body: comment.body, on: comment.on }
+}
+
+/// What a change request changes. A plan can be made without it, so a forge that does not show it is no reason to wait.
+async fn diff(forge: &Forge, thread: &ThreadRef) -> Result<Option<ChangeDiff>, ForgeError> {
+    match forge.diff(thread).await {
+        Ok(diff) => Ok(Some(diff)),
+        Err(ForgeError::Broken(why) | ForgeError::Invalid(why) | ForgeError::NotFound(why)) => {
+            tracing::warn!("left the diff of {thread} out: {why}");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// What was said before the newest comments by people whose words the run reads, oldest first. Long conversations are
 /// read in short.
-pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<String>, ForgeError> {
-    let (bot, all) = (forge.me().await?, forge.comments(thread).await?);
+pub(super) async fn older(
+    forge: &Forge,
+    thread: &ThreadRef,
+    run: &Run,
+    kind: Kind,
+) -> Result<Vec<String>, ForgeError> {
+    let (bot, all) = (forge.me().await?, said(forge, thread, kind).await?);
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let mut messages = vec![];
     for comment in all.into_iter().rev().skip(COMMENTS).take(OLDER) {
@@ -130,24 +175,13 @@ pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Resul
 
 /// What a worker reads: words of who asked for the run and of who wrote the thread, and what came in during the run from
 /// people who may steer it, whose right was looked up when it came. Nobody is looked up again for every turn.
-async fn steering(
-    forge: &Forge,
-    thread: &ThreadRef,
-    run: &Run,
-    author: &Account,
-) -> Result<Vec<Remark>, ForgeError> {
+fn steering(said: Vec<Comment>, run: &Run, author: &Account) -> Vec<Remark> {
     let counts = |comment: &Comment| {
         let by = comment.author.id;
         by == run.requester.id || by == author.id || run.sources.contains(&comment.id)
     };
-    let all = forge.comments(thread).await?;
-    let newest: Vec<Comment> = all.into_iter().filter(counts).rev().take(COMMENTS).collect();
-    let remark = |comment: Comment| Remark {
-        author: comment.author,
-        permission: Permission::Write,
-        body: comment.body,
-    };
-    Ok(newest.into_iter().rev().map(remark).collect())
+    let newest: Vec<Comment> = said.into_iter().filter(counts).rev().take(COMMENTS).collect();
+    newest.into_iter().rev().map(|comment| remark(comment, Permission::Write)).collect()
 }
 
 /// The files on the default branch. Without them a plan can still be made, so no trouble here is one for the run.
@@ -173,7 +207,9 @@ async fn tools(ctx: &Ctx, settings: &RepoSettings) -> Vec<(String, String)> {
         tracing::warn!("the tools of `{server}` are missing from the plan: {why}");
     }
     let allowed = offer.tools.into_iter().filter(|tool| may_use(&tool.name, settings));
-    allowed.map(|tool| (tool.name, tool.description.chars().take(300).collect())).collect()
+    // A server may say the secret that it was given.
+    let does = |text: &str| ctx.redactor.clean(text).chars().take(300).collect();
+    allowed.map(|tool| (tool.name, does(&tool.description))).collect()
 }
 
 /// Each author is looked up once per question.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::ctx::Ctx;
-use super::gather::{gather, older};
+use super::gather::{Kind, gather, older, said as said_there};
 use crate::actions::tools_of;
 use crate::domain::{CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
@@ -129,7 +129,8 @@ async fn before(
     run: &Run,
     context: &Context,
 ) -> Result<Option<Before>, Unanswered> {
-    let messages = older(forge, thread, run).await.map_err(Unanswered::Forge)?;
+    let messages =
+        older(forge, thread, run, Kind::of(context.is_change_request)).await.map_err(Unanswered::Forge)?;
     if messages.is_empty() {
         return Ok(None);
     }
@@ -225,7 +226,8 @@ fn open_steps(run: &Run, plan: &Revision) -> Vec<Step> {
 async fn mapping(forge: &Forge, thread: &ThreadRef, run: &Run, context: Context) -> Result<Ask, Unanswered> {
     let words = run.talk.unread.first().ok_or_else(|| missing("answer"))?;
     let round = run.talk.open_round().ok_or_else(|| missing("question"))?;
-    let comments = forge.comments(thread).await.map_err(Unanswered::Forge)?;
+    let kind = Kind::of(context.is_change_request);
+    let comments = said_there(forge, thread, kind).await.map_err(Unanswered::Forge)?;
     let said = comments.into_iter().find(|comment| comment.id == words.comment);
     // Taken back meanwhile: it answers nothing.
     let words = said.map_or(String::new(), |comment| comment.body);
@@ -281,7 +283,10 @@ async fn task(ctx: &Ctx, run: &Run, plan: &Revision) -> Result<Task, Unanswered>
     let step = plan.steps.iter().find(|step| step.id == action.task_id);
     let turns = work.turns.iter().map(|turn| (turn.call.clone(), turn.result.clone().unwrap_or_default()));
     let tool_schema = if action.action_type == ActionKind::Tool {
-        ctx.hands.mcp.tool(&action.tool).await.map(|tool| tool.schema)
+        // One that is away is told of when it is called.
+        let mut schema = ctx.hands.mcp.tool(&action.tool).await.ok().map(|tool| tool.schema);
+        schema.iter_mut().for_each(|schema| ctx.redactor.clean_json(schema));
+        schema
     } else {
         None
     };
