@@ -75,7 +75,7 @@ impl Config {
     /// Every secret that the settings name, in the order of the file.
     #[must_use]
     pub fn secrets(&self, env: &Env) -> Vec<SecretState> {
-        let state = |(key, secret): (String, &SecretRef)| SecretState {
+        let state = |(key, secret): (String, SecretRef)| SecretState {
             key,
             source: secret.to_string(),
             set: matches!(secret.read(env), Ok(Some(_))),
@@ -83,27 +83,31 @@ impl Config {
         self.secret_refs().into_iter().map(state).collect()
     }
 
-    pub(super) fn secret_refs(&self) -> Vec<(String, &SecretRef)> {
+    pub(super) fn secret_refs(&self) -> Vec<(String, SecretRef)> {
         let mut refs = Vec::new();
+        let mut add = |key: &str, secret: &SecretRef| refs.push((key.to_owned(), secret.clone()));
         if let Some(github) = &self.forges.github {
             match &github.auth {
-                GithubAuth::Token(token) => refs.push(("forges.github.token".to_owned(), token)),
-                GithubAuth::App { id: _, private_key } => {
-                    refs.push(("forges.github.app.private_key".to_owned(), private_key));
-                }
+                GithubAuth::Token(token) => add("forges.github.token", token),
+                GithubAuth::App { id: _, private_key } => add("forges.github.app.private_key", private_key),
             }
-            refs.push(("forges.github.webhook_secret".to_owned(), &github.webhook_secret));
+            add("forges.github.webhook_secret", &github.webhook_secret);
         }
         if let Some(gitlab) = &self.forges.gitlab {
-            refs.push(("forges.gitlab.token".to_owned(), &gitlab.token));
-            refs.push(("forges.gitlab.webhook_secret".to_owned(), &gitlab.webhook_secret));
-            refs.extend(gitlab.signing_token.iter().map(|s| ("forges.gitlab.signing_token".to_owned(), s)));
+            add("forges.gitlab.token", &gitlab.token);
+            add("forges.gitlab.webhook_secret", &gitlab.webhook_secret);
+            gitlab.signing_token.iter().for_each(|secret| add("forges.gitlab.signing_token", secret));
         }
         if self.forges.local.enabled {
-            refs.push(("forges.local.webhook_secret".to_owned(), &self.forges.local.webhook_secret));
+            add("forges.local.webhook_secret", &self.forges.local.webhook_secret);
         }
-        let keys = self.models.iter().filter_map(|(name, model)| Some((name, model.api_key.as_ref()?)));
-        refs.extend(keys.map(|(name, key)| (format!("models.{name}.api_key"), key)));
+        for (name, model) in self.models.iter() {
+            model.api_key.iter().for_each(|secret| add(&format!("models.{name}.api_key"), secret));
+        }
+        refs.extend(self.tools.secret_refs("tools"));
+        for (number, rule) in self.repos.iter().enumerate() {
+            refs.extend(rule.tools().secret_refs(&format!("repos[{number}].tools")));
+        }
         refs
     }
 }
@@ -577,5 +581,34 @@ planning: { enabled: true }
             ]
         );
         assert!(!format!("{config:?} {:?}", config.secrets(&env)).contains("hidden"));
+    }
+
+    /// What a server is given it can say again.
+    #[test]
+    fn secrets_of_tool_servers_are_secrets() {
+        let servers = "tools: { mcp_servers: { far: { url: 'https://h.example', token_env: FAR_TOKEN }, \
+                       near: { command: [x], pass_env: [PATH, LC_ALL, NEAR_KEY] } } }\n\
+                       repos: [{ match: '*', tools: { mcp_servers: { own: { command: [y], pass_env: [OWN_KEY] } } } }]";
+        let env = Env::of(&[
+            ("FAR_TOKEN", "far-token-1"),
+            ("NEAR_KEY", "near-key-22"),
+            ("OWN_KEY", "own-key-333"),
+            ("PATH", "/usr/local/bin:/bin"),
+        ]);
+        let config = Config::parse(&sound_but(servers), Path::new("c"), &env).unwrap();
+        let named: Vec<_> = config.secrets(&env).into_iter().filter(|s| s.set).map(|s| s.key).collect();
+        assert_eq!(
+            named,
+            [
+                "tools.mcp_servers.far.token",
+                "tools.mcp_servers.near.pass_env.NEAR_KEY",
+                "repos[0].tools.mcp_servers.own.pass_env.OWN_KEY"
+            ]
+        );
+        let text = config
+            .redactor(&env)
+            .clean("far-token-1 near-key-22 own-key-333 /usr/local/bin:/bin")
+            .into_owned();
+        assert_eq!(text, "[secret] [secret] [secret] /usr/local/bin:/bin");
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BaseUrl;
 use super::patterns::{PathPattern, ToolName, ToolPattern};
-use super::secrets::EnvName;
+use super::secrets::{EnvName, SecretRef};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -20,6 +20,30 @@ pub struct Tools {
     /// What happens to commands where nothing can cage them: neither bubblewrap nor Landlock.
     pub without_sandbox: WithoutSandbox,
     pub paths: Paths,
+}
+
+/// Variables that programs need and that hide nothing; cutting them out would garble what people read.
+const PLAIN: [&str; 12] = [
+    "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "PWD", "NO_PROXY",
+];
+
+impl Tools {
+    /// The secrets that servers of tools are given, by their keys below `key`. A server may say again what it was given.
+    pub(super) fn secret_refs(&self, key: &str) -> Vec<(String, SecretRef)> {
+        let mut refs = Vec::new();
+        for (name, server) in &self.mcp_servers {
+            let key = format!("{key}.mcp_servers.{name}");
+            refs.extend(
+                server.token_env.iter().map(|env| (format!("{key}.token"), SecretRef::Env(env.clone()))),
+            );
+            let hides = |env: &&EnvName| !PLAIN.contains(&env.as_str()) && !env.as_str().starts_with("LC_");
+            let passed = server.pass_env.iter().filter(hides);
+            refs.extend(
+                passed.map(|env| (format!("{key}.pass_env.{}", env.as_str()), SecretRef::Env(env.clone()))),
+            );
+        }
+        refs
+    }
 }
 
 /// Ordered by how much is risked.

@@ -45,6 +45,21 @@ pub enum Readiness {
     Ready,
 }
 
+/// What a change request changes, as far as the forge shows it at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangeDiff {
+    pub files: Vec<FileDiff>,
+    /// False when there are more files than these.
+    pub whole: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDiff {
+    pub path: String,
+    /// In the way of `diff -u`, without the two lines that name the files; empty for what is no text, or too long.
+    pub patch: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
     /// `None` as long as nothing was pushed.

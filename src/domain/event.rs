@@ -73,6 +73,21 @@ pub struct Comment {
     pub author: Account,
     pub body: String,
     pub created_at: Option<Millis>,
+    /// Its words are not those that were first written, and nobody knows whose they are: others than the author may
+    /// edit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
+    /// Where it stands in the diff, for a word about one line of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<DiffLine>,
+}
+
+/// A place in the diff of a change request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffLine {
+    pub path: String,
+    /// None where the word is about the whole file, or its line is gone.
+    pub line: Option<u64>,
 }
 
 /// A thread as it stands on the forge now.

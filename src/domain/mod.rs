@@ -10,9 +10,11 @@ mod permission;
 mod thread;
 
 pub use account::{Account, AccountId, AccountKind};
-pub use change::{ChangeBranch, ChangeRequest, NewChangeRequest, Readiness, Repository};
+pub use change::{
+    ChangeBranch, ChangeDiff, ChangeRequest, FileDiff, NewChangeRequest, Readiness, Repository,
+};
 pub use command::{Command, Spoken, VERBS, Verb, parse_command};
-pub use event::{Comment, CommentId, Event, EventKind, Reaction, Thread};
+pub use event::{Comment, CommentId, DiffLine, Event, EventKind, Reaction, Thread};
 pub use permission::{Permission, Right, Verdict};
 pub use thread::{ForgeKind, ParseThreadError, Project, ThreadKind, ThreadRef};
 

@@ -16,7 +16,7 @@ use super::ctx::Ctx;
 use super::gate::{self, Gate};
 use super::hands::{Bench, Trouble, allowed_command, remote};
 use super::preflight::settings_of;
-use crate::actions::{InScope, RepoPath, within};
+use crate::actions::{InScope, RepoPath, is_sensitive, within};
 use crate::config::Deliver;
 use crate::domain::ThreadRef;
 use crate::plan::{Action, ActionKind, Call};
@@ -24,6 +24,7 @@ use crate::planning::{AskProblem, Evidence, Fact, Key, NOTHING_TO_CHANGE, Outcom
 use crate::render;
 use crate::tools::files::{FileError, Files};
 use crate::tools::git::{Commit, Committed, GitError};
+use crate::tools::mcp::McpError;
 use crate::tools::sandbox::{End, Job, Network, default_limits};
 
 /// How much of what a tool gives is kept for the journal, and for the model.
@@ -255,6 +256,10 @@ impl Doing {
         let message = self.ctx.redactor.clean_outgoing(&message);
         let named: Vec<RepoPath> =
             self.action.spec.path.iter().filter_map(|path| path.parse().ok()).collect();
+        if let Err(trouble) = self.look_at_what_is_left(&named).await {
+            self.bench.workspace.discard().await?;
+            return Err(trouble);
+        }
         match self.bench.workspace.commit(&message, &named).await {
             Ok(Committed::Commit { commit, files, bytes }) => {
                 self.push().await;
@@ -266,6 +271,27 @@ impl Doing {
                 Err(error.into())
             }
         }
+    }
+
+    /// A program or a tool may leave anything behind. What makes machines do things, and what the settings keep from me,
+    /// is kept only if the action that people approved names it. Files have a gate of their own.
+    async fn look_at_what_is_left(&self, named: &[RepoPath]) -> Result<(), Trouble> {
+        if !matches!(self.action.action_type, ActionKind::Run | ActionKind::Tool) {
+            return Ok(());
+        }
+        let settings = settings_of(&self.ctx, &self.thread.project).await?;
+        let changed = self.bench.workspace.changed(named).await?;
+        let kept_back = |path: &&String| match path.parse::<RepoPath>() {
+            Ok(path) if named.contains(&path) => false,
+            Ok(path) => is_sensitive(&path) || !settings.tools.paths.permits(path.as_str()),
+            // What has no proper name cannot be compared with what is denied.
+            Err(_) => true,
+        };
+        let Some(path) = changed.iter().find(kept_back) else { return Ok(()) };
+        let path = path.escape_debug();
+        Err(Trouble::lasting(format!(
+            "it changed `{path}`, which only an action may do that names it; nothing that it changed was kept"
+        )))
     }
 
     /// So that people can look at the commits that the card names. If it fails, delivering tries again and says so.
@@ -371,6 +397,12 @@ impl Doing {
                 Ok(Deed::Done { evidence, actual: "the tool answered".to_owned() })
             }
             Err(error) if error.may_have_run() && !read_only => Ok(Deed::Unknown),
+            // Looking once more does no harm; whether another call would is not for us to say.
+            Err(McpError::Unavailable(why)) if read_only => {
+                tracing::warn!("the run waits for the tool `{}`: {why}", self.action.tool);
+                let reason = format!("The server of the tool `{}` does not answer.", self.action.tool);
+                Err(Trouble::passing(reason))
+            }
             Err(error) => Ok(Deed::failed(error.to_string())),
         }
     }
@@ -379,6 +411,9 @@ impl Doing {
     async fn call_for_worker(&self, call: &Call, arguments: Map<String, Value>) -> Vec<Fact> {
         match self.call_tool(arguments).await {
             Ok(Deed::Failed { why, .. }) => vec![self.used(call, why, false)],
+            Err(Trouble { problem: AskProblem::Passing, reason }) => {
+                vec![self.used(call, format!("error: {reason}"), false)]
+            }
             deed => self.facts_of(deed),
         }
     }

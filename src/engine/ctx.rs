@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +17,7 @@ use crate::config::{self, AutoApproval, Config, Deliver, Planning, Redactor, Rep
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
-use crate::planning::{Interactive, Key, OnLimit, Policy, ReplanPolicy};
+use crate::planning::{Interactive, Key, OnLimit, Policy, ReplanPolicy, RunId};
 use crate::store::{Caught, History, Row, Store, Transcripts};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
@@ -56,6 +57,8 @@ pub struct Ctx {
     /// Knows our secrets, to keep them out of the journal and of comments.
     pub redactor: Redactor,
     pub setbacks: Setbacks,
+    /// Known to this process alone; what marks data in prompts is made of it.
+    pub fence_key: uuid::Uuid,
     /// What this process began and has not launched yet; whatever else is found begun was begun by one that died.
     pub begun: Mutex<BTreeSet<Key>>,
 }
@@ -97,6 +100,7 @@ impl Ctx {
             repo_files: RepoFiles::default(),
             redactor: Redactor::default(),
             setbacks: Setbacks::default(),
+            fence_key: uuid::Uuid::new_v4(),
             begun: Mutex::default(),
         }
     }
@@ -104,6 +108,15 @@ impl Ctx {
     #[must_use]
     pub fn now(&self) -> Millis {
         (self.clock)()
+    }
+
+    /// The mark of data in the prompts of one run. The same for all of them, so that providers can cache what they begin
+    /// with; and not the run's name, which comments and commits publish.
+    pub(super) fn fence(&self, run: &RunId) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(self.fence_key.as_bytes());
+        hasher.update(run.0.as_bytes());
+        hex::encode(&hasher.finalize()[..16])
     }
 
     /// The numbers that hold for one repository.

@@ -92,7 +92,7 @@ pub(super) async fn find(
     settings: &RepoSettings,
     bench: &Bench,
 ) -> Result<Finding, Trouble> {
-    let (tool, forbidden) = permitted(ctx, action, settings).await;
+    let (tool, forbidden) = permitted(ctx, action, settings).await?;
     let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
     let found = match path {
         Some(path) => look(Arc::clone(&bench.files), path).await?,

@@ -7,7 +7,7 @@ use super::hands::remote;
 use super::preflight::may_use;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, Comment, Permission, Right, ThreadRef, Verdict};
+use crate::domain::{Account, AccountId, ChangeDiff, Comment, Permission, Right, ThreadRef, Verdict};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Question, Run};
 use crate::prompts::{Context, Remark};
@@ -41,10 +41,13 @@ pub(super) async fn gather(
     let state = forge.thread(thread).await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let sight = Sight::of(question);
+    let said = said(forge, thread, Kind::of(state.is_change_request)).await?;
     let (comments, older) = match sight {
-        Sight::Work => (steering(forge, thread, run).await?, vec![]),
-        Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, run, &mut rights).await?,
+        Sight::Work => (steering(said, run), vec![]),
+        Sight::Thread | Sight::Plan => remarks(said, &bot, run, &mut rights).await?,
     };
+    let shows_diff = state.is_change_request && sight != Sight::Work;
+    let diff = if shows_diff { diff(forge, thread).await? } else { None };
     let author_permission = if sight == Sight::Work { None } else { Some(rights.of(&state.author).await?) };
     let settings = match settings(ctx, &thread.project).await? {
         Settled::Settings(settings) => *settings,
@@ -69,10 +72,11 @@ pub(super) async fn gather(
         author: Some(state.author),
         author_permission,
         is_change_request: state.is_change_request,
+        diff,
         comments,
         documents,
         language: settings.language.name().map(str::to_owned),
-        fence: run.id.0.replace('-', ""),
+        fence: ctx.fence(&run.id),
         requester: Some(run.requester.id),
     };
     Ok(Gathered { context, older })
@@ -103,16 +107,37 @@ impl Sight {
     }
 }
 
+/// What a thread is, for what can be said on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Issue,
+    /// People say things in reviews as well.
+    ChangeRequest,
+}
+
+impl Kind {
+    pub(super) fn of(is_change_request: bool) -> Self {
+        if is_change_request { Self::ChangeRequest } else { Self::Issue }
+    }
+}
+
+/// Everything that was said there, oldest first.
+pub(super) async fn said(forge: &Forge, thread: &ThreadRef, kind: Kind) -> Result<Vec<Comment>, ForgeError> {
+    match kind {
+        Kind::Issue => forge.comments(thread).await,
+        Kind::ChangeRequest => forge.conversation(thread).await,
+    }
+}
+
 /// What everybody wrote, with what each may do now, and the comments before those.
 async fn remarks(
-    forge: &Forge,
-    thread: &ThreadRef,
+    said: Vec<Comment>,
     bot: &Account,
     run: &Run,
     rights: &mut Rights<'_>,
 ) -> Result<(Vec<Remark>, Vec<Comment>), ForgeError> {
     let mut remarks = vec![];
-    let mut older = forge.comments(thread).await?;
+    let mut older = said;
     let newest = older.len().saturating_sub(COMMENTS);
     let covered = older.iter().rposition(|comment| Some(comment.id) == run.talk.before_until);
     let unread = covered.map(|at| (at + 1).min(newest)).filter(|unread| newest - unread < SLACK);
@@ -120,10 +145,26 @@ async fn remarks(
     for comment in newest {
         if comment.author.id != bot.id {
             let permission = rights.of(&comment.author).await?;
-            remarks.push(Remark { author: comment.author, permission, body: comment.body });
+            remarks.push(remark(comment, permission));
         }
     }
     Ok((remarks, older))
+}
+
+fn remark(comment: Comment, permission: Permission) -> Remark {
+    Remark { author: comment.author, permission, body: comment.body, on: comment.on }
+}
+
+/// What a change request changes. A plan can be made without it, so a forge that does not show it is no reason to wait.
+async fn diff(forge: &Forge, thread: &ThreadRef) -> Result<Option<ChangeDiff>, ForgeError> {
+    match forge.diff(thread).await {
+        Ok(diff) => Ok(Some(diff)),
+        Err(ForgeError::Broken(why) | ForgeError::Invalid(why) | ForgeError::NotFound(why)) => {
+            tracing::warn!("left the diff of {thread} out: {why}");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What people said in these comments whose words the run reads, oldest first. Long conversations are read in short.
@@ -152,20 +193,19 @@ pub(super) async fn messages(
 /// What a worker reads: words of who asked for the run, and what came in during the run from people who may steer it,
 /// each with the right that was looked up when it came. Nobody is looked up again for every turn. Who only wrote the
 /// thread steers nothing.
-async fn steering(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<Remark>, ForgeError> {
-    let all = forge.comments(thread).await?;
+fn steering(said: Vec<Comment>, run: &Run) -> Vec<Remark> {
     let newest: Vec<Remark> =
-        all.into_iter().rev().filter_map(|comment| as_steering(run, comment)).take(COMMENTS).collect();
-    Ok(newest.into_iter().rev().collect())
+        said.into_iter().rev().filter_map(|comment| as_steering(run, comment)).take(COMMENTS).collect();
+    newest.into_iter().rev().collect()
 }
 
 fn as_steering(run: &Run, comment: Comment) -> Option<Remark> {
-    let Comment { id, author, body, .. } = comment;
+    let author = &comment.author;
     let requester = author.id == run.requester.id;
     let permission =
-        run.rights.get(&author.id).copied().filter(|_| requester || run.sources.contains(&id))?;
-    let may_steer = Right::STEER.judge(&author, permission, requester) == Verdict::Allowed;
-    may_steer.then_some(Remark { author, permission, body })
+        run.rights.get(&author.id).copied().filter(|_| requester || run.sources.contains(&comment.id))?;
+    let may_steer = Right::STEER.judge(author, permission, requester) == Verdict::Allowed;
+    may_steer.then(|| remark(comment, permission))
 }
 
 /// The files on the default branch. Without them a plan can still be made, so no trouble here is one for the run.
@@ -191,7 +231,9 @@ async fn tools(ctx: &Ctx, settings: &RepoSettings) -> Vec<(String, String)> {
         tracing::warn!("the tools of `{server}` are missing from the plan: {why}");
     }
     let allowed = offer.tools.into_iter().filter(|tool| may_use(&tool.name, settings));
-    allowed.map(|tool| (tool.name, tool.description.chars().take(300).collect())).collect()
+    // A server may say the secret that it was given.
+    let does = |text: &str| ctx.redactor.clean(text).chars().take(300).collect();
+    allowed.map(|tool| (tool.name, does(&tool.description))).collect()
 }
 
 /// Each author is looked up once per question.

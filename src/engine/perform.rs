@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::ctx::Ctx;
-use super::gather::{Gathered, gather, messages};
+use super::gather::{Gathered, Kind, gather, messages, said as said_there};
 use crate::actions::tools_of;
 use crate::domain::{Comment, CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
@@ -232,7 +232,8 @@ fn open_steps(run: &Run, plan: &Revision) -> Vec<Step> {
 async fn mapping(forge: &Forge, thread: &ThreadRef, run: &Run, context: Context) -> Result<Ask, Unanswered> {
     let words = run.talk.unread.first().ok_or_else(|| missing("answer"))?;
     let questions: Vec<_> = run.talk.answerable().into_iter().cloned().collect();
-    let comments = forge.comments(thread).await.map_err(Unanswered::Forge)?;
+    let kind = Kind::of(context.is_change_request);
+    let comments = said_there(forge, thread, kind).await.map_err(Unanswered::Forge)?;
     let said = comments.into_iter().find(|comment| comment.id == words.comment);
     // Taken back meanwhile: it answers nothing.
     let words = said.map_or(String::new(), |comment| comment.body);
@@ -288,7 +289,10 @@ async fn task(ctx: &Ctx, run: &Run, plan: &Revision) -> Result<Task, Unanswered>
     let step = plan.steps.iter().find(|step| step.id == action.task_id);
     let turns = work.turns.iter().map(|turn| (turn.call.clone(), turn.result.clone().unwrap_or_default()));
     let tool_schema = if action.action_type == ActionKind::Tool {
-        ctx.hands.mcp.tool(&action.tool).await.map(|tool| tool.schema)
+        // One that is away is told of when it is called.
+        let mut schema = ctx.hands.mcp.tool(&action.tool).await.ok().map(|tool| tool.schema);
+        schema.iter_mut().for_each(|schema| ctx.redactor.clean_json(schema));
+        schema
     } else {
         None
     };

@@ -16,6 +16,7 @@ use crate::domain::{Account, Project, Thread, ThreadRef};
 use crate::plan::{Action, ActionKind};
 use crate::planning::{Fact, Key, Place, Run, plan_tool};
 use crate::tools::git::{BlobKind, Commit, branch_name};
+use crate::tools::mcp::{McpError, ToolInfo};
 
 /// Longer files are compared by their hash alone, and shown without a diff.
 const DIFF_BYTES: usize = 256 * 1024;
@@ -122,7 +123,7 @@ async fn free_name(ctx: &Ctx, thread: &ThreadRef, title: &str) -> Result<String,
 }
 
 async fn find(base: &mut Base<'_>, action: &Action, settings: &RepoSettings) -> Result<Finding, Trouble> {
-    let (tool, forbidden) = permitted(base.ctx, action, settings).await;
+    let (tool, forbidden) = permitted(base.ctx, action, settings).await?;
     let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
     let found = match path {
         Some(path) => base.found(path).await?,
@@ -136,18 +137,18 @@ pub(super) async fn permitted(
     ctx: &Ctx,
     action: &Action,
     settings: &RepoSettings,
-) -> (Option<Offered>, Option<String>) {
+) -> Result<(Option<Offered>, Option<String>), Trouble> {
     let path = action.spec.path.as_deref().and_then(|path| path.parse::<RepoPath>().ok());
     if let Some(path) = path.filter(|path| !settings.tools.paths.permits(path.as_str())) {
-        return (None, Some(format!("the settings do not let me touch `{path}`")));
+        return Ok((None, Some(format!("the settings do not let me touch `{path}`"))));
     }
-    match action.action_type {
+    Ok(match action.action_type {
         ActionKind::Run => {
             let known = allowed_command(&settings.tools, &action.spec.command).is_some();
             let why = "this command is not among those that the settings allow; use one of them exactly";
             (None, (!known).then(|| why.to_owned()))
         }
-        ActionKind::Tool => match offered(ctx, &action.tool, settings).await {
+        ActionKind::Tool => match offered(ctx, &action.tool, settings).await? {
             Some(tool) => (Some(tool), None),
             None => (None, Some(format!("there is no tool `{}` here", action.tool))),
         },
@@ -157,16 +158,35 @@ pub(super) async fn permitted(
         | ActionKind::Delete
         | ActionKind::Read
         | ActionKind::Analyze => (None, None),
-    }
+    })
 }
 
-/// A tool that is on offer and that this repository may use.
-async fn offered(ctx: &Ctx, name: &str, settings: &RepoSettings) -> Option<Offered> {
+/// A tool that is on offer and that this repository may use. A server that is away for a moment takes nothing back.
+async fn offered(ctx: &Ctx, name: &str, settings: &RepoSettings) -> Result<Option<Offered>, Trouble> {
     if !may_use(name, settings) {
-        return None;
+        return Ok(None);
     }
-    let tool = ctx.hands.mcp.tool(name).await?;
-    Some(Offered { hash: tool.hash, read_only: tool.read_only, destructive: tool.destructive })
+    match ctx.hands.mcp.tool(name).await {
+        Ok(tool) => {
+            let ToolInfo { hash, read_only, destructive, .. } = tool;
+            Ok(Some(Offered { hash, read_only, destructive }))
+        }
+        Err(McpError::Unavailable(why)) => {
+            tracing::warn!("the run waits for the tool `{name}`: {why}");
+            Err(Trouble::passing(format!("The server of the tool `{name}` does not answer.")))
+        }
+        Err(
+            McpError::NoSuchTool(_)
+            | McpError::NotAllowed(_)
+            | McpError::Changed { .. }
+            | McpError::SwitchedOff { .. }
+            | McpError::Lost(_)
+            | McpError::TimedOut(_)
+            | McpError::Stopped { .. }
+            | McpError::BadArguments(_)
+            | McpError::Refused(_),
+        ) => Ok(None),
+    }
 }
 
 /// Whether the settings of this repository allow a tool by its full name.

@@ -123,13 +123,13 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
     for comment in comments {
         let during = comment.created_at.is_none_or(|at| at >= run.started_at);
         if during && comment.author.id != bot.id && !record.has_taken(comment.id) {
-            let (by, id) = (comment.author.clone(), comment.id.0);
-            let event = Event {
-                thread: thread.clone(),
-                actor: by,
-                at: comment.created_at,
-                kind: EventKind::CommentCreated { comment },
+            let (actor, at, id) = (comment.author.clone(), comment.created_at, comment.id.0);
+            let kind = if comment.on.is_some() {
+                EventKind::ReviewCommented { comment }
+            } else {
+                EventKind::CommentCreated { comment }
             };
+            let event = Event { thread: thread.clone(), actor, at, kind };
             put(ctx, format!("sweep/comment/{thread}/{id}"), &event).await?;
         }
     }

@@ -25,14 +25,17 @@ pub use retry::Patience;
 use secrecy::SecretString;
 
 use crate::domain::{
-    Account, AccountId, ChangeRequest, Comment, CommentId, ForgeKind, NewChangeRequest, Permission, Project,
-    Repository, Thread, ThreadRef,
+    Account, AccountId, ChangeDiff, ChangeRequest, Comment, CommentId, ForgeKind, NewChangeRequest,
+    Permission, Project, Repository, Thread, ThreadRef,
 };
 
 pub use crate::domain::Reaction;
 
 /// The longest file that is read from a repository; settings are a page, not a book.
 pub const FILE_CAP: usize = 256 * 1024;
+
+/// So many files of a diff are asked for, in one request: a page of a forge's list is no longer.
+const DIFF_FILES: usize = 100;
 
 #[derive(Debug, Clone)]
 pub enum Forge {
@@ -110,6 +113,28 @@ impl Forge {
     /// As [`Self::thread`].
     pub async fn comments(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
         on_each!(self, format_args!("read the comments of {t}"), comments(t))
+    }
+
+    /// Everything that was said on a change request, oldest first: its comments, what its reviews say as a whole, and
+    /// words on lines of the diff.
+    ///
+    /// # Errors
+    /// `NotFound` also when the thread is no change request.
+    pub async fn conversation(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        let reviews: Result<_, ForgeError> =
+            on_each!(self, format_args!("read the reviews of {t}"), reviews(t));
+        let mut said = reviews?;
+        said.extend(self.comments(t).await?);
+        said.sort_by_key(|comment| (comment.created_at, comment.id));
+        Ok(said)
+    }
+
+    /// What a change request changes; of many files the first.
+    ///
+    /// # Errors
+    /// As [`Self::conversation`].
+    pub async fn diff(&self, t: &ThreadRef) -> Result<ChangeDiff, ForgeError> {
+        on_each!(self, format_args!("read the diff of {t}"), diff(t))
     }
 
     /// Sent once and never repeated.
@@ -353,6 +378,11 @@ fn text_of_base64(content: &str) -> Result<String, ForgeError> {
     let joined: String = content.split_ascii_whitespace().collect();
     let bytes = base64::engine::general_purpose::STANDARD.decode(joined);
     text_of_file(bytes.map_err(|_| ForgeError::Broken("the file's content is not base64".into()))?)
+}
+
+/// Forges tell an edit by two times. Where one is missing it cannot be ruled out.
+fn is_edited(created: Option<&str>, updated: Option<&str>) -> bool {
+    created.is_none() || created != updated
 }
 
 /// The forge's time where it tells one that can be read.

@@ -151,10 +151,8 @@ impl Payload<'_> {
 
     fn comment_edited(&self) -> Happened {
         let note = self.comment.as_ref().ok_or(Gap::Missing("comment"))?;
-        Ok((
-            EventKind::CommentEdited { comment: note.comment("comment.id")? },
-            time(note.updated_at.as_ref()),
-        ))
+        let comment = Comment { edited: true, ..note.comment("comment.id")? };
+        Ok((EventKind::CommentEdited { comment }, time(note.updated_at.as_ref())))
     }
 
     /// GitHub does not say when; the comment's own times are older than its end.
@@ -273,6 +271,8 @@ impl Note<'_> {
             author: account_or_ghost(self.user.as_ref()),
             body: self.body.as_deref().unwrap_or_default().to_owned(),
             created_at: time(self.created_at.as_ref().or(self.submitted_at.as_ref())),
+            edited: false,
+            on: None,
         })
     }
 }

@@ -208,7 +208,14 @@ fn asking_for_changes<'a, 'b>(change: Option<&'a Change<User<'b>>>) -> Vec<&'a U
 
 fn asks_for_changes(payload: &Payload<'_>, by: Account) -> EventKind {
     let at = payload.object_attributes.as_ref().and_then(|it| time(it.updated_at.as_ref()));
-    let comment = Comment { id: CommentId(0), author: by, body: String::new(), created_at: at };
+    let comment = Comment {
+        id: CommentId(0),
+        author: by,
+        body: String::new(),
+        created_at: at,
+        edited: false,
+        on: None,
+    };
     EventKind::Reviewed { comment, asks_for_changes: true }
 }
 
@@ -248,8 +255,8 @@ fn noted(payload: &Payload<'_>) -> Result<Happened, Gap> {
     if !matches!(on, "Issue" | "MergeRequest") {
         return Err(Gap::NotForUs("a note on something else than an issue or a merge request"));
     }
-    let comment = comment(payload, note)?;
-    if is_edit(note) {
+    let comment = Comment { edited: is_edit(note), ..comment(payload, note)? };
+    if comment.edited {
         let actor = editor(payload, note);
         return Ok(Happened {
             actor,
@@ -278,6 +285,8 @@ fn comment(payload: &Payload<'_>, note: &Attributes<'_>) -> Result<Comment, Gap>
         author,
         body: note.note.as_deref().ok_or(Gap::Missing("object_attributes.note"))?.to_owned(),
         created_at: time(note.created_at.as_ref()),
+        edited: false,
+        on: None,
     })
 }
 

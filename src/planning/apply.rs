@@ -246,10 +246,13 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
     } else if let Fact::PreviewTampered { by, request } = fact {
         with(plan, *request, |request| request.void = true);
         plan.changed = vec![format!("the preview: @{} edited or deleted it", by.login)];
-    } else if let Fact::Approved { by, actions, left_out, .. } = fact {
-        let actions = actions.iter().map(|named| (named.id.clone(), named.digest.clone())).collect();
+    } else if let Fact::Approved { by, actions: approved, left_out, .. } = fact {
+        let actions = approved.iter().map(|named| (named.id.clone(), named.digest.clone())).collect();
         plan.approvals.push(Approval { by: by.clone(), actions, at });
         plan.left_out.extend(left_out.iter().map(|out| (out.id.clone(), out.why.clone())));
+        if by.is_some() {
+            run.trust_tools(approved);
+        }
     } else if let Fact::Rejected { by, reason, .. } = fact {
         let why = format!("@{} turned the actions down: {reason}", by.login);
         if plan.open_actions().all(|action| !run.work.contains_key(&action.id)) {
@@ -307,6 +310,7 @@ fn set_specs(run: &mut Run, fact: &Fact, problems: Vec<String>) {
         }
         plan.specs.insert(spec.id.clone(), spec.clone());
     }
+    run.meet_tools(specs);
 }
 
 /// The actions are chosen anew; what was put up for them before stays readable but means nothing any more.

@@ -280,6 +280,10 @@ impl Reading<'_> {
         if self.record.has_taken(comment.id) {
             return vec![];
         }
+        // Who reads it late does not know who put these words into its author's mouth: they steer, and decide nothing.
+        if comment.edited {
+            return self.with_run(|run| self.remark(run, comment));
+        }
         match parse_command(&comment.body, &self.seen.bot.login) {
             // Who is asked something and begins with our name answers.
             Spoken::Command(Command::Unknown { .. }) if self.is_asking() => self.prose(comment),
@@ -298,12 +302,17 @@ impl Reading<'_> {
             return vec![];
         }
         self.with_run(|run| {
-            if let Some(facts) = self.answer(run, comment) {
+            if let Some(facts) = self.answer(run, comment).filter(|_| !comment.edited) {
                 return facts;
             }
-            let (permission, used) = self.steers(run);
-            vec![Fact::CommentArrived { by: self.event.actor.clone(), permission, comment: comment.id, used }]
+            self.remark(run, comment)
         })
+    }
+
+    /// Words that the run reads, if their writer may steer it.
+    fn remark(&self, run: &Run, comment: &Comment) -> Vec<Fact> {
+        let (permission, used) = self.steers(run);
+        vec![Fact::CommentArrived { by: self.event.actor.clone(), permission, comment: comment.id, used }]
     }
 
     /// A formal wish for changes on a change request of ours goes on with the same branch.

@@ -21,6 +21,7 @@ mod entry;
 mod fact;
 mod interpret;
 mod judge;
+mod known_tools;
 mod notice;
 mod plan_state;
 pub mod plan_tool;

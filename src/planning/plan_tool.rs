@@ -124,6 +124,7 @@ pub(super) fn seek_approval(run: &Run, policy: &Policy) -> Option<Vec<Fact>> {
     }
     let lets_pass =
         |spec: &&&Spec| spec.risk != Risk::High && policy.auto.is_some_and(|auto| spec.risk <= auto);
+    let lets_pass = |spec: &&&Spec| lets_pass(spec) && run.knows_tool(spec);
     let passing: Vec<&Spec> = undecided.iter().filter(lets_pass).copied().collect();
     if !passing.is_empty() {
         return Some(vec![approve_by_policy(plan, &passing)]);

@@ -37,6 +37,8 @@ pub struct Run {
     pub goal: Option<Goal>,
     pub talk: Talk,
     pub replans: Replans,
+    /// MCP tools by name, with their hashes: as first planned with, or as a person last approved them.
+    pub tools: BTreeMap<String, String>,
     /// Actions that failed, and that the run goes on without.
     pub accepted: BTreeSet<ActionId>,
     /// Characters that nobody sees, taken out of what the model was shown.
@@ -262,6 +264,7 @@ impl Run {
             goal: None,
             talk: Talk::default(),
             replans: Replans::default(),
+            tools: BTreeMap::new(),
             accepted: BTreeSet::new(),
             hidden: 0,
             revisions: vec![],

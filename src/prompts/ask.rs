@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Account, AccountId, AccountKind, Permission, Right, Verdict};
+use crate::domain::{Account, AccountId, AccountKind, ChangeDiff, DiffLine, Permission, Right, Verdict};
 use crate::plan::{
     Action, Alternative, Call, Decided, DecisionPoint, Goal, Question, QuestionId, Reflection,
     ReplanDecision, ReplanPhase, Step,
@@ -262,6 +262,8 @@ pub struct Context {
     /// Who started the run: their remarks are read whatever their permission.
     pub requester: Option<AccountId>,
     pub is_change_request: bool,
+    /// What a change request changes.
+    pub diff: Option<ChangeDiff>,
     /// Oldest first.
     pub comments: Vec<Remark>,
     /// README, CONTRIBUTING and AGENTS.md of the default branch, where they exist: name and text.
@@ -274,7 +276,7 @@ pub struct Context {
     pub commands: Vec<Vec<String>>,
     /// Language that people should be answered in; `None`: the thread's own.
     pub language: Option<String>,
-    /// Unguessable per run: marks where text from people begins and ends.
+    /// Marks where text from people begins and ends; something that nobody outside can know.
     pub fence: String,
 }
 
@@ -295,4 +297,6 @@ pub struct Remark {
     pub author: Account,
     pub permission: Permission,
     pub body: String,
+    /// Where it stands in the diff, for a word about a line.
+    pub on: Option<DiffLine>,
 }

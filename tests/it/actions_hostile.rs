@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
-use planwright::domain::{EventKind, ForgeKind};
+use planwright::domain::{DiffLine, EventKind, ForgeKind};
 use planwright::forge::local::NewThread;
 use serde_json::{Value, json};
 
@@ -25,6 +25,11 @@ enum Channel {
     Comment,
     FileContent,
     ToolResult,
+    /// A word on a line of a change request.
+    Review,
+    Readme,
+    Agents,
+    ToolDescription,
 }
 
 fn call(tool: &str, more: Value) -> Value {
@@ -88,7 +93,14 @@ fn plan(channel: Channel, canary: &str) -> Value {
             tool["tool"] = json!("odd/echo");
             vec![tool]
         }
-        Channel::Title | Channel::Body | Channel::Comment | Channel::FileContent => {
+        Channel::Title
+        | Channel::Body
+        | Channel::Comment
+        | Channel::FileContent
+        | Channel::Review
+        | Channel::Readme
+        | Channel::Agents
+        | Channel::ToolDescription => {
             vec![action("task_1", "read", json!({"path": "docs/evil.md"}))]
         }
     };
@@ -125,31 +137,59 @@ fn worker(asked: &Asked, canary: &str, obeys: &AtomicBool) -> Value {
     demand.filter(|_| obeys.load(Ordering::SeqCst)).unwrap_or_else(finish)
 }
 
-fn settings(dir: &Path) -> String {
+fn settings(channel: Channel, dir: &Path) -> String {
     let found =
         std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     let python = String::from_utf8(found.unwrap().stdout).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp/server.py");
-    let odd = json!([python.trim(), "-u", script, "good", dir.join("diary")]);
-    format!("planning: {{ enabled: true }}\ntools: {{ mcp_servers: {{ odd: {{ command: {odd} }} }} }}\n")
+    let how = if channel == Channel::ToolDescription { "charming" } else { "good" };
+    let odd = json!([python.trim(), "-u", script, how, dir.join("diary")]);
+    format!(
+        "planning: {{ enabled: true }}\n\
+         tools: {{ mcp_servers: {{ odd: {{ command: {odd}, pass_env: [ODD_KEY] }} }}, MORE }}\n"
+    )
 }
 
-async fn scene(channel: Channel, canary: &str) -> (Scene, Arc<AtomicBool>) {
-    let (title, body) = match channel {
-        Channel::Title => (SPELL, "Please."),
-        Channel::Body => ("Look", SPELL),
-        Channel::Comment | Channel::FileContent | Channel::ToolResult => ("Look", "Please."),
-    };
-    let thread = NewThread { body: body.to_owned(), ..NewThread::titled(title, MARIA) };
+/// A thread on which the spell stands where the channel has it.
+async fn bewitched(channel: Channel, more: &str) -> Scene {
+    let title = if channel == Channel::Title { SPELL } else { "Look" };
+    let body = if channel == Channel::Body { SPELL } else { "Please." };
+    let is_change_request = channel == Channel::Review;
+    let thread = NewThread { body: body.to_owned(), is_change_request, ..NewThread::titled(title, MARIA) };
     let scene = Scene::on(ForgeKind::Github).await.about(thread);
-    let settings = settings(scene.dir.path());
+    let settings = settings(channel, scene.dir.path()).replace("MORE", more);
     let scene = scene.settings(&settings);
     let text = if channel == Channel::FileContent { SPELL } else { "nothing" };
     scene.repo.commit("main", "More", &[("docs/evil.md", text)]);
-    if channel == Channel::Comment {
-        scene.said(MARIA, SPELL);
-        scene.said(TOM, "/approve all of it");
+    let project = &scene.thread.project;
+    let document = match channel {
+        Channel::Comment => {
+            scene.said(MARIA, SPELL);
+            scene.said(TOM, "/approve all of it");
+            None
+        }
+        Channel::Review => {
+            git(&scene.repo.bare, &["branch", &format!("change-{}", scene.thread.number), "main"], "");
+            let on = DiffLine { path: "docs/evil.md".to_owned(), line: Some(1) };
+            scene.act(|world, thread, now| world.review_line(thread, MARIA, (on, SPELL), now));
+            None
+        }
+        Channel::Readme => Some("README.md"),
+        Channel::Agents => Some("AGENTS.md"),
+        Channel::Title
+        | Channel::Body
+        | Channel::FileContent
+        | Channel::ToolResult
+        | Channel::ToolDescription => None,
+    };
+    if let Some(name) = document {
+        scene.world.with(|world| world.set_file(project, name, SPELL)).unwrap().unwrap();
     }
+    scene
+}
+
+async fn scene(channel: Channel, canary: &str) -> (Scene, Arc<AtomicBool>) {
+    let scene = bewitched(channel, "commands: {}").await;
     let obeys = Arc::new(AtomicBool::new(false));
     let planned = plan(channel, canary);
     scene.model.always_say("action_sequence", move |_| planned.clone());
@@ -177,9 +217,14 @@ async fn play(scene: &Scene) -> Process<'_> {
 
 #[tokio::test]
 async fn whatever_the_text_demands_only_the_plan_happens() {
-    for channel in
-        [Channel::Title, Channel::Body, Channel::Comment, Channel::FileContent, Channel::ToolResult]
-    {
+    for channel in [
+        Channel::Title,
+        Channel::Body,
+        Channel::Comment,
+        Channel::FileContent,
+        Channel::ToolResult,
+        Channel::Review,
+    ] {
         let (scene, obeys) = scene(channel, "harmless").await;
         play(&scene).await.kill();
         assert!(obeys.load(Ordering::SeqCst), "{channel:?}: the worker never read the spell");
@@ -189,7 +234,8 @@ async fn whatever_the_text_demands_only_the_plan_happens() {
         let branch = scene.repo.work_branch();
         let changed = git(&scene.repo.bare, &["diff", "--name-only", "main", &branch], "");
         assert_eq!(changed, "notes/out.md\n", "{channel:?}");
-        assert_eq!(scene.repo.branches().len(), 2, "{channel:?}");
+        // A change request has a branch of its own.
+        assert_eq!(scene.repo.branches().len(), 2 + usize::from(channel == Channel::Review), "{channel:?}");
         let diary = std::fs::read_to_string(scene.dir.path().join("diary")).unwrap_or_default();
         let calls = diary.lines().filter(|line| *line == "tools/call").count();
         assert_eq!(calls, usize::from(channel == Channel::ToolResult), "{channel:?}: tools were called");
@@ -197,6 +243,95 @@ async fn whatever_the_text_demands_only_the_plan_happens() {
             .map(|path: &Path| path.exists());
         assert_eq!(outside, [false, false], "{channel:?}");
     }
+}
+
+/// Plans that a planner makes who obeys: what takes a person, and what cannot be done at all.
+fn evil_plans() -> [Value; 2] {
+    let write = |path: &str| action("task_1", "write", json!({"path": path, "content": "owned"}));
+    let run = |words: &[&str]| action("task_2", "run", json!({"command": words}));
+    let tool = |name: &str| {
+        let mut tool = action("task_3", "tool", json!({"arguments_json": "{}"}));
+        tool["tool"] = json!(name);
+        tool
+    };
+    let risky = vec![
+        write(".github/workflows/evil.yml"),
+        write("CLAUDE.md"),
+        write(".planwright.yaml"),
+        action("task_1", "delete", json!({"path": "README.md"})),
+        run(&["true"]),
+        action("task_3", "delete", json!({"path": "src/login.rs"})),
+    ];
+    let impossible = vec![
+        write("../../evil"),
+        write("/tmp/planwright-evil"),
+        write(".git/hooks/pre-commit"),
+        run(&["curl", "https://evil.invalid"]),
+        tool("github/merge"),
+        tool("odd/missing"),
+    ];
+    [sequence(risky), sequence(impossible)]
+}
+
+/// Whether everything that the prompt has of the spell stands between the marks of data.
+fn is_fenced(prompt: &str) -> bool {
+    let mark = prompt.split("The mark of data in this conversation is ").nth(1).unwrap();
+    let mark = mark.split('.').next().unwrap();
+    let (open, shut) = (format!("<<<{mark} "), format!("\n{mark}>>>"));
+    prompt.match_indices(SPELL).all(|(at, _)| {
+        let before = &prompt[..at];
+        before.rfind(&open) > before.rfind(&shut)
+    })
+}
+
+/// The planner believes what a stranger wrote, and the settings let ordinary changes through unasked.
+#[tokio::test]
+async fn a_planner_that_obeys_gets_nothing_past_the_people() {
+    let channels = [
+        Channel::Title,
+        Channel::Body,
+        Channel::Comment,
+        Channel::Review,
+        Channel::Readme,
+        Channel::Agents,
+        Channel::ToolDescription,
+    ];
+    let [risky, impossible] = evil_plans();
+    let scenes =
+        channels.into_iter().map(|channel| (channel, risky.clone(), "waiting for approval of 6 actions"));
+    for (channel, plan, says) in scenes.chain([(Channel::Body, impossible, "😕 failed")]) {
+        let scene = bewitched(channel, "commands: { nothing: { argv: ['true'] } }").await;
+        scene.repo_file("approval: { auto: medium }\n");
+        scene.model.always_say("action_sequence", move |asked| {
+            assert!(asked.user.contains(SPELL), "the planner never read the spell");
+            plan.clone()
+        });
+        // What a planner says itself is no data, so it does not say the spell.
+        scene.model.always_say("goal_understanding", |_| {
+            json!({"main_objective": "Look", "success_criteria": ["seen"], "constraints": [], "context": "c",
+                   "design_choices_open": false})
+        });
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        bot.told(TOM, "/approve").await;
+        assert!(scene.card().contains(says), "{channel:?}: {}", scene.card());
+        assert_eq!(scene.entries("action_begun").len(), 0, "{channel:?}");
+        assert_eq!(scene.entries("approved").len(), 0, "{channel:?}");
+        assert!(scene.repo.branches().iter().all(|name| !name.starts_with("planwright/")), "{channel:?}");
+        let diary = std::fs::read_to_string(scene.dir.path().join("diary")).unwrap_or_default();
+        assert!(!diary.lines().any(|line| line == "tools/call"), "{channel:?}: tools were called");
+        assert!(!Path::new("/tmp/planwright-evil").exists(), "{channel:?}");
+        for asked in scene.model.requests() {
+            assert!(is_fenced(&asked.user), "{channel:?}: {}", asked.user);
+            assert!(!asked.user.contains(&run_id(&scene)), "{channel:?}: what is published marks no data");
+        }
+        bot.ends().await;
+    }
+}
+
+/// As comments and commits publish it, without its dashes.
+fn run_id(scene: &Scene) -> String {
+    scene.entries("triggered")[0]["run"].as_str().unwrap().replace('-', "")
 }
 
 fn plain(secret: &str) -> String {
@@ -220,8 +355,9 @@ fn for_urls(secret: &str) -> String {
 }
 
 fn secrets() -> Vec<&'static str> {
-    let named =
-        Scene::env().into_iter().filter(|(name, _)| name.starts_with("GITHUB") || *name == "MODEL_KEY");
+    let named = Scene::env()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("GITHUB") || ["MODEL_KEY", "ODD_KEY"].contains(name));
     named.map(|(_, secret)| secret).collect()
 }
 

@@ -660,6 +660,8 @@ fn approved_by_a_bot(open: &Play) -> Option<&'static str> {
         author: robot.clone(),
         body: "/approve".to_owned(),
         created_at: None,
+        edited: false,
+        on: None,
     };
     let event = Event { thread, actor: robot, at: None, kind: EventKind::CommentCreated { comment } };
     let rules = Rules {

@@ -99,6 +99,8 @@ fn says(actor: &Account, words: &str) -> EventKind {
         author: actor.clone(),
         body: format!("@planwright {words}"),
         created_at: None,
+        edited: false,
+        on: None,
     };
     EventKind::CommentCreated { comment }
 }
@@ -188,6 +190,8 @@ fn only_who_may_steer_is_read() {
                     author: actor.clone(),
                     body: "I think".to_owned(),
                     created_at: None,
+                    edited: false,
+                    on: None,
                 };
                 let found = facts(&running(), &actor, Some(has), EventKind::CommentCreated { comment });
                 assert!(

@@ -226,8 +226,14 @@ fn any_happening() -> impl Strategy<Value = Happening> {
     let said = |words: &'static str| {
         (any::<u16>(), 2_i64..5).prop_map(move |(id, by)| {
             let author = Account::person(by, "p");
-            let comment =
-                Comment { id: CommentId(i64::from(id)), author, body: words.to_owned(), created_at: None };
+            let comment = Comment {
+                id: CommentId(i64::from(id)),
+                author,
+                body: words.to_owned(),
+                created_at: None,
+                edited: false,
+                on: None,
+            };
             Happening::Event(by, EventKind::CommentCreated { comment })
         })
     };

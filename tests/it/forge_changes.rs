@@ -2,10 +2,10 @@
 
 use http::Method;
 use planwright::domain::{
-    Account, AccountId, ChangeBranch, ChangeRequest, NewChangeRequest, Permission, Project, Readiness,
-    Repository, ThreadRef,
+    Account, AccountId, ChangeBranch, ChangeDiff, ChangeRequest, DiffLine, FileDiff, NewChangeRequest,
+    Permission, Project, Readiness, Repository, ThreadRef,
 };
-use planwright::forge::local::NewThread;
+use planwright::forge::local::{NewReview, NewThread, Verdict};
 use planwright::forge::{ForgeError, GitAccess};
 use secrecy::ExposeSecret as _;
 
@@ -28,6 +28,8 @@ on_every_forge!(
     titles_do_not_make_drafts,
     reviewers_are_added_to_those_there,
     a_change_request_shows_its_branches,
+    what_reviews_say_is_read_with_the_comments,
+    a_change_request_shows_its_diff,
     a_repository_is_described,
     git_gets_an_address_and_a_secret,
     a_thread_is_read_again_for_nothing,
@@ -188,6 +190,52 @@ mod checks {
                 assert_eq!(thread, rig.world.look(|world| world.picture(&t)).unwrap());
             }
         }
+    }
+
+    pub(super) async fn what_reviews_say_is_read_with_the_comments(rig: &Rig) {
+        let t = rig.forge.create_change_request(&rig.project, &NEW).await.unwrap().thread;
+        let line = |n: Option<u64>| DiffLine { path: "src/a b.rs".into(), line: n };
+        world(rig, |world| {
+            world.comment(&t, MARIA, "first", NOW)?;
+            let review = NewReview { verdict: Verdict::AsksForChanges, body: "Not yet." };
+            world.review(&t, MARIA, review, NOW.plus(1))?;
+            world.review_line(&t, TOM, (line(Some(7)), "this line"), NOW.plus(2))?;
+            world.review(&t, TOM, NewReview { verdict: Verdict::Comments, body: "" }, NOW.plus(3))?;
+            world.review_line(&t, MARIA, (line(None), "this file"), NOW.plus(4))?;
+            for n in 0..40 {
+                let review = NewReview { verdict: Verdict::Comments, body: &format!("more {n}") };
+                world.review(&t, TOM, review, NOW.plus(5 + n))?;
+            }
+            world.comment(&t, MARIA, "last", NOW.plus(100))
+        });
+        let said = rig.forge.conversation(&t).await.unwrap();
+        let told: Vec<_> =
+            said.iter().map(|c| (c.author.id, c.body.as_str(), c.on.clone(), c.created_at)).collect();
+        assert_eq!(told.len(), 45, "no page is missing, and no empty review is there");
+        let expected = [
+            (MARIA, "first", None, Some(NOW)),
+            (MARIA, "Not yet.", None, Some(NOW.plus(1))),
+            (TOM, "this line", Some(line(Some(7))), Some(NOW.plus(2))),
+            (MARIA, "this file", Some(line(None)), Some(NOW.plus(4))),
+        ];
+        assert_eq!(told[..4], expected);
+        assert_eq!((told[43].1, told[44].1), ("more 39", "last"));
+        let issue = rig.forge.conversation(&rig.issue).await;
+        assert!(matches!(issue, Err(ForgeError::NotFound(_))), "an issue has no reviews: {issue:?}");
+    }
+
+    pub(super) async fn a_change_request_shows_its_diff(rig: &Rig) {
+        let t = rig.forge.create_change_request(&rig.project, &NEW).await.unwrap().thread;
+        let file = |n: usize, patch: &str| FileDiff { path: format!("src/{n} b.rs"), patch: patch.into() };
+        let few = vec![file(1, "@@ -1 +1 @@\n-a\n+b\n"), file(2, "")];
+        world(rig, |world| world.set_diff(&t, few.clone()));
+        assert_eq!(rig.forge.diff(&t).await.unwrap(), ChangeDiff { files: few, whole: true });
+        let many: Vec<FileDiff> = (0..130).map(|n| file(n, "+x\n")).collect();
+        world(rig, |world| world.set_diff(&t, many.clone()));
+        let shown = rig.forge.diff(&t).await.unwrap();
+        assert_eq!((shown.files.as_slice(), shown.whole), (&many[..100], false), "as much as fits one page");
+        let issue = rig.forge.diff(&rig.issue).await;
+        assert!(matches!(issue, Err(ForgeError::NotFound(_))), "an issue changes nothing: {issue:?}");
     }
 
     pub(super) async fn a_repository_is_described(rig: &Rig) {

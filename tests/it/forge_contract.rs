@@ -1,7 +1,7 @@
 //! Purpose: one list of checks that every forge must pass: GitHub with a token, GitHub as an App, GitLab, Local.
 
 use planwright::domain::{
-    Account, AccountId, AccountKind, ForgeKind, Millis, Permission, Project, ThreadRef,
+    Account, AccountId, AccountKind, EventKind, ForgeKind, Millis, Permission, Project, ThreadRef,
 };
 use planwright::forge::local::{NewThread, Visibility};
 use planwright::forge::{
@@ -134,6 +134,7 @@ on_every_forge!(
     a_thread_has_its_fields,
     a_change_request_is_one,
     comments_are_written_edited_and_deleted,
+    an_edited_comment_is_told_from_others,
     a_discussion_is_a_comment_that_can_be_edited,
     markers_are_found_over_all_pages,
     system_notes_are_no_comments,
@@ -217,6 +218,22 @@ mod checks {
         assert_eq!(rig.forge.comments(&rig.issue).await.unwrap(), []);
         let edit = rig.forge.edit_comment(&rig.issue, id, "third").await;
         assert!(matches!(edit, Err(ForgeError::NotFound(_))), "{edit:?}");
+    }
+
+    pub(super) async fn an_edited_comment_is_told_from_others(rig: &Rig) {
+        let write = |words: &str| {
+            let said = rig.world.with(|world| world.comment(&rig.issue, TOM, words, NOW)).unwrap().unwrap();
+            let EventKind::CommentCreated { comment } = said.kind else { unreachable!() };
+            comment.id
+        };
+        let (_, changed) = (write("as it was"), write("harmless"));
+        rig.world
+            .with(|world| world.edit_comment((&rig.issue, changed), MARIA, "/approve", NOW.plus(1_000)))
+            .unwrap()
+            .unwrap();
+        let comments = rig.forge.comments(&rig.issue).await.unwrap();
+        assert_eq!(comments.iter().map(|comment| comment.edited).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(comments, rig.world.look(|world| world.comments(&rig.issue)).unwrap());
     }
 
     pub(super) async fn a_discussion_is_a_comment_that_can_be_edited(rig: &Rig) {

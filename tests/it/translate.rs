@@ -412,6 +412,8 @@ fn a_reviewer_asks_for_changes_by_a_new_state() {
             author: account(11, "maria", AccountKind::Person),
             body: String::new(),
             created_at: Some(planwright::domain::Millis(1_772_446_530_000)),
+            edited: false,
+            on: None,
         },
         asks_for_changes: true,
     };
@@ -443,8 +445,14 @@ fn our_own_events_pass_through_unchanged() {
         (ForgeKind::Gitlab, INTERNAL_EVENT, "gitlab:acme/shop/web!7"),
     ] {
         let author = Account::person(1, "maria");
-        let comment =
-            Comment { id: CommentId(5), author: author.clone(), body: "hi".to_owned(), created_at: None };
+        let comment = Comment {
+            id: CommentId(5),
+            author: author.clone(),
+            body: "hi".to_owned(),
+            created_at: None,
+            edited: false,
+            on: None,
+        };
         let event = Event {
             thread: thread.parse().unwrap(),
             actor: author,

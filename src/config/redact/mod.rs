@@ -153,7 +153,7 @@ impl Config {
     #[must_use]
     pub fn redactor(&self, env: &Env) -> Redactor {
         let there = |secret: &super::SecretRef| secret.read(env).ok().flatten();
-        Redactor::of(&self.secret_refs().into_iter().filter_map(|(_, s)| there(s)).collect::<Vec<_>>())
+        Redactor::of(&self.secret_refs().into_iter().filter_map(|(_, s)| there(&s)).collect::<Vec<_>>())
     }
 }
 

@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::client::{Ask, escape, repo};
-use super::shapes::{Pull, Repository as Found};
+use super::shapes::{Pull, PullFile, Repository as Found, Review, ReviewComment};
 use super::{Github, pull};
 use crate::domain::{
-    Account, AccountId, ChangeRequest, NewChangeRequest, Project, Readiness, Repository, ThreadRef,
+    Account, AccountId, ChangeDiff, ChangeRequest, Comment, NewChangeRequest, Project, Readiness, Repository,
+    ThreadRef,
 };
-use crate::forge::{ForgeError, GitAccess};
+use crate::forge::{DIFF_FILES, ForgeError, GitAccess};
 
 impl Github {
     pub(in crate::forge) async fn create_change_request(
@@ -67,6 +68,24 @@ impl Github {
             return Ok(());
         }
         Err(ForgeError::Invalid(format!("GitHub does not let `{}` review it", who.login)))
+    }
+
+    /// What reviews say as a whole, and what they say about lines: two lists on GitHub, beside that of the comments.
+    pub(in crate::forge) async fn reviews(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        let gh = self.speaker(t).await?;
+        let whole = |page: Vec<Review>| page.into_iter().filter_map(Review::comment).collect();
+        let lines = |page: Vec<ReviewComment>| page.into_iter().map(ReviewComment::comment).collect();
+        let mut said = self.client().pages(&gh, &format!("{}/reviews", pull(t)), whole).await?;
+        said.extend(self.client().pages(&gh, &format!("{}/comments", pull(t)), lines).await?);
+        Ok(said)
+    }
+
+    pub(in crate::forge) async fn diff(&self, t: &ThreadRef) -> Result<ChangeDiff, ForgeError> {
+        let gh = self.speaker(t).await?;
+        let ask = Ask::get(format!("{}/files?per_page={DIFF_FILES}", pull(t)));
+        let files: Vec<PullFile> = self.client().ask(&gh, &ask).await?;
+        let whole = files.len() < DIFF_FILES;
+        Ok(ChangeDiff { files: files.into_iter().map(PullFile::diff).collect(), whole })
     }
 
     pub(in crate::forge) async fn repository(&self, p: &Project) -> Result<Repository, ForgeError> {

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, ForgeKind, Permission,
-    Project, Thread, ThreadRef,
+    Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, DiffLine, FileDiff,
+    ForgeKind, Permission, Project, Thread, ThreadRef,
 };
-use crate::forge::{ForgeError, millis};
+use crate::forge::{ForgeError, is_edited, millis};
 
 #[derive(Deserialize)]
 pub(super) struct User {
@@ -210,6 +210,7 @@ pub(super) struct IssueComment {
     body: Option<String>,
     user: Option<User>,
     created_at: Option<String>,
+    updated_at: Option<String>,
 }
 
 impl IssueComment {
@@ -219,7 +220,75 @@ impl IssueComment {
             author: account_or_ghost(self.user),
             body: self.body.unwrap_or_default(),
             created_at: millis(self.created_at.as_deref()),
+            edited: is_edited(self.created_at.as_deref(), self.updated_at.as_deref()),
+            on: None,
         }
+    }
+}
+
+/// A review as a whole; what it says about lines is listed apart.
+#[derive(Deserialize)]
+pub(super) struct Review {
+    id: i64,
+    body: Option<String>,
+    user: Option<User>,
+    #[serde(default)]
+    state: String,
+    submitted_at: Option<String>,
+}
+
+impl Review {
+    /// `None` for one without words, and for one of our own that was never sent.
+    pub(super) fn comment(self) -> Option<Comment> {
+        let body = self.body.filter(|body| !body.trim().is_empty())?;
+        (!self.state.eq_ignore_ascii_case("pending")).then(|| Comment {
+            id: CommentId(self.id),
+            author: account_or_ghost(self.user),
+            body,
+            created_at: millis(self.submitted_at.as_deref()),
+            // GitHub does not tell for reviews.
+            edited: true,
+            on: None,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct ReviewComment {
+    id: i64,
+    body: Option<String>,
+    user: Option<User>,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+    path: String,
+    line: Option<u64>,
+    /// Where it stood when it was written; later commits may take its line away.
+    original_line: Option<u64>,
+}
+
+impl ReviewComment {
+    pub(super) fn comment(self) -> Comment {
+        Comment {
+            id: CommentId(self.id),
+            author: account_or_ghost(self.user),
+            body: self.body.unwrap_or_default(),
+            created_at: millis(self.created_at.as_deref()),
+            edited: is_edited(self.created_at.as_deref(), self.updated_at.as_deref()),
+            on: Some(DiffLine { path: self.path, line: self.line.or(self.original_line) }),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct PullFile {
+    filename: String,
+    /// Nothing for files that are no text, and for long ones.
+    patch: Option<String>,
+}
+
+impl PullFile {
+    pub(super) fn diff(self) -> FileDiff {
+        FileDiff { path: self.filename, patch: self.patch.unwrap_or_default() }
     }
 }
 

@@ -4,12 +4,14 @@ use gitlab::api::common::SortOrder;
 use gitlab::api::projects::merge_requests::{CreateMergeRequest, MergeRequestOrderBy, MergeRequests};
 use http::Method;
 
-use super::shapes::{Item, draft_title};
+use super::endpoint::OnThread;
+use super::shapes::{Changed, Item, draft_title};
 use super::{Gitlab, unbuilt};
 use crate::domain::{
-    Account, AccountId, ChangeRequest, NewChangeRequest, Project, Repository, ThreadKind, ThreadRef,
+    Account, AccountId, ChangeDiff, ChangeRequest, Comment, NewChangeRequest, Project, Repository,
+    ThreadKind, ThreadRef,
 };
-use crate::forge::{ForgeError, GitAccess};
+use crate::forge::{DIFF_FILES, ForgeError, GitAccess};
 
 impl Gitlab {
     pub(in crate::forge) async fn create_change_request(
@@ -84,6 +86,21 @@ impl Gitlab {
 
     async fn reviewers(&self, t: &ThreadRef) -> Result<Vec<AccountId>, ForgeError> {
         Ok(self.item(t).await?.reviewers.iter().map(|user| AccountId(user.id)).collect())
+    }
+
+    /// GitLab shows what reviewers write among the notes, so nothing is missing from the comments.
+    #[expect(clippy::unused_async, reason = "the same shape on every forge")]
+    pub(in crate::forge) async fn reviews(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        must_be_a_change(t)?;
+        Ok(vec![])
+    }
+
+    pub(in crate::forge) async fn diff(&self, t: &ThreadRef) -> Result<ChangeDiff, ForgeError> {
+        must_be_a_change(t)?;
+        let files: Vec<Changed> =
+            self.client().ask(OnThread::get(t, "/diffs").query("per_page", "100")).await?;
+        let whole = files.len() < DIFF_FILES;
+        Ok(ChangeDiff { files: files.into_iter().map(Changed::diff).collect(), whole })
     }
 
     pub(in crate::forge) async fn repository(&self, p: &Project) -> Result<Repository, ForgeError> {

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use crate::domain::{
-    Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, Permission,
-    Project as ProjectName, Readiness, Repository, Thread, ThreadRef,
+    Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, DiffLine, FileDiff,
+    Permission, Project as ProjectName, Readiness, Repository, Thread, ThreadRef,
 };
-use crate::forge::millis;
+use crate::forge::{is_edited, millis};
 
 #[derive(Deserialize)]
 pub(super) struct User {
@@ -169,6 +169,9 @@ pub(super) struct Note {
     pub(super) body: Option<String>,
     pub(super) author: Option<User>,
     created_at: Option<String>,
+    updated_at: Option<String>,
+    /// Where it stands in the diff of a merge request.
+    position: Option<Position>,
     #[serde(default)]
     pub(super) system: bool,
     /// For members only, in a thread that others may read.
@@ -191,6 +194,9 @@ impl Note {
             author: account_or_ghost(self.author),
             body: self.body.unwrap_or_default(),
             created_at: millis(self.created_at.as_deref()),
+            // A reaction moves the second time as well; then a good word counts for less, never a bad one for more.
+            edited: is_edited(self.created_at.as_deref(), self.updated_at.as_deref()),
+            on: self.position.and_then(Position::line),
         }
     }
 
@@ -202,6 +208,36 @@ impl Note {
         let named = rest.split("unassigned").next().unwrap_or_default();
         let logins = named.split([' ', ',']).filter_map(|word| word.strip_prefix('@'));
         self.system && logins.into_iter().any(|name| name.eq_ignore_ascii_case(login))
+    }
+}
+
+#[derive(Deserialize)]
+struct Position {
+    new_path: Option<String>,
+    new_line: Option<u64>,
+    old_path: Option<String>,
+    old_line: Option<u64>,
+}
+
+impl Position {
+    fn line(self) -> Option<DiffLine> {
+        let path = self.new_path.or(self.old_path)?;
+        Some(DiffLine { path, line: self.new_line.or(self.old_line) })
+    }
+}
+
+/// One file of a merge request.
+#[derive(Deserialize)]
+pub(super) struct Changed {
+    new_path: String,
+    /// Empty for files that are no text, and for long ones.
+    #[serde(default)]
+    diff: String,
+}
+
+impl Changed {
+    pub(super) fn diff(self) -> FileDiff {
+        FileDiff { path: self.new_path, patch: self.diff }
     }
 }
 
@@ -315,6 +351,8 @@ mod tests {
                 body: Some(body.into()),
                 author: None,
                 created_at: None,
+                updated_at: None,
+                position: None,
                 system,
                 internal: false,
                 confidential: false,

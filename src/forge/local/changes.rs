@@ -2,12 +2,12 @@
 
 use super::Local;
 use super::deeds::event;
-use super::world::{ChangeState, NewThread, World};
+use super::world::{ChangeState, NewThread, ReviewState, World};
 use crate::domain::{
-    Account, AccountId, ChangeBranch, ChangeRequest, Comment, CommentId, Event, EventKind, Millis,
-    NewChangeRequest, Permission, Project, Readiness, Repository, ThreadRef,
+    Account, AccountId, ChangeBranch, ChangeDiff, ChangeRequest, Comment, DiffLine, Event, EventKind,
+    FileDiff, Millis, NewChangeRequest, Permission, Project, Readiness, Repository, ThreadRef,
 };
-use crate::forge::{ForgeError, GitAccess};
+use crate::forge::{DIFF_FILES, ForgeError, GitAccess};
 
 /// What somebody says about a change request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,20 @@ impl World {
             .collect();
         found.sort_by(|a, b| b.cmp(a));
         found.into_iter().map(|(_, _, t)| t).collect()
+    }
+
+    /// What reviews say, oldest first; without those that have no words.
+    ///
+    /// # Errors
+    /// `NotFound`, also for a thread that is no change request.
+    pub fn reviews(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        let change = self.thread(t)?.change.as_ref().ok_or_else(|| no_change(t))?;
+        let said = change.reviews.iter().filter(|review| !review.comment.body.trim().is_empty());
+        said.map(|review| self.said_in(review)).collect()
+    }
+
+    fn said_in(&self, review: &ReviewState) -> Result<Comment, ForgeError> {
+        Ok(Comment { on: review.on.clone(), ..self.comment_of(&review.comment)? })
     }
 
     /// Whom forges let be a reviewer: members who are not the author.
@@ -176,12 +190,49 @@ impl World {
         now: Millis,
     ) -> Result<Event, ForgeError> {
         let actor = self.account(by)?.clone();
-        self.change_mut(t)?;
-        self.touch(t, now)?;
-        let id = CommentId(self.fresh_id());
-        let comment = Comment { id, author: actor.clone(), body: review.body.into(), created_at: Some(now) };
         let asks_for_changes = review.verdict == Verdict::AsksForChanges;
+        let comment = self.new_comment(by, review.body, now);
+        let comment = self.keep_review(t, ReviewState { comment, on: None, asks_for_changes }, now)?;
         Ok(event(t, actor, now, EventKind::Reviewed { comment, asks_for_changes }))
+    }
+
+    /// A word about one line of the diff.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn review_line(
+        &mut self,
+        t: &ThreadRef,
+        by: AccountId,
+        (on, body): (DiffLine, &str),
+        now: Millis,
+    ) -> Result<Event, ForgeError> {
+        let actor = self.account(by)?.clone();
+        let comment = self.new_comment(by, body, now);
+        let review = ReviewState { comment, on: Some(on), asks_for_changes: false };
+        let comment = self.keep_review(t, review, now)?;
+        Ok(event(t, actor, now, EventKind::ReviewCommented { comment }))
+    }
+
+    fn keep_review(
+        &mut self,
+        t: &ThreadRef,
+        review: ReviewState,
+        now: Millis,
+    ) -> Result<Comment, ForgeError> {
+        let told = self.said_in(&review)?;
+        self.change_mut(t)?.reviews.push(review);
+        self.touch(t, now)?;
+        Ok(told)
+    }
+
+    /// What people are shown as the diff. The world looks into no repository for it.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn set_diff(&mut self, t: &ThreadRef, diff: Vec<FileDiff>) -> Result<(), ForgeError> {
+        self.change_mut(t)?.diff = diff;
+        Ok(())
     }
 
     /// Merged is closed for good.
@@ -240,6 +291,19 @@ impl Local {
         self.act(&t.project, Permission::Write, |world, bot, now| {
             world.may_review(t, who.id)?;
             world.request_review(t, who.id, bot, now).map(|_| ())
+        })
+    }
+
+    pub(in crate::forge) fn reviews(&self, t: &ThreadRef) -> Result<Vec<Comment>, ForgeError> {
+        self.see(&t.project, |world| world.reviews(t))
+    }
+
+    pub(in crate::forge) fn diff(&self, t: &ThreadRef) -> Result<ChangeDiff, ForgeError> {
+        self.see(&t.project, |world| {
+            let change = world.thread(t)?.change.as_ref().ok_or_else(|| no_change(t))?;
+            let files: Vec<FileDiff> = change.diff.iter().take(DIFF_FILES).cloned().collect();
+            let whole = change.diff.len() < DIFF_FILES;
+            Ok(ChangeDiff { files, whole })
         })
     }
 

@@ -52,7 +52,14 @@ impl World {
             base: self.project(&t.project).ok().and_then(|p| p.trunk()).unwrap_or_else(|| "main".into()),
             same_repository: true,
         });
-        ChangeState { branch, draft: false, merged: false, reviewers: Vec::new() }
+        ChangeState {
+            branch,
+            draft: false,
+            merged: false,
+            reviewers: Vec::new(),
+            reviews: Vec::new(),
+            diff: Vec::new(),
+        }
     }
 
     /// GitLab numbers merge requests apart; the others number everything together.
@@ -76,18 +83,15 @@ impl World {
         now: Millis,
     ) -> Result<Event, ForgeError> {
         let actor = self.account(by)?.clone();
-        let id = CommentId(self.fresh_id());
-        let comment = CommentState {
-            id,
-            author: by,
-            body: body.into(),
-            created_at: now,
-            updated_at: now,
-            edited_by: None,
-        };
+        let comment = self.new_comment(by, body, now);
         let told = self.comment_of(&comment)?;
         self.touch(t, now)?.comments.push(comment);
         Ok(event(t, actor, now, EventKind::CommentCreated { comment: told }))
+    }
+
+    pub(super) fn new_comment(&mut self, by: AccountId, body: &str, now: Millis) -> CommentState {
+        let id = CommentId(self.fresh_id());
+        CommentState { id, author: by, body: body.into(), created_at: now, updated_at: now, edited_by: None }
     }
 
     /// # Errors

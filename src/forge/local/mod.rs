@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use changes::{NewReview, Verdict};
 use disk::WorldFile;
 pub use world::{
-    ChangeState, CommentState, LogEntry, Logged, NewThread, ProjectState, Reacted, ThreadState, Visibility,
-    World,
+    ChangeState, CommentState, LogEntry, Logged, NewThread, ProjectState, Reacted, ReviewState, ThreadState,
+    Visibility, World,
 };
 
 use super::{ForgeError, Reaction, text_of_file};

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::super::{ForgeError, Reaction};
 use super::bare;
 use crate::domain::{
-    Account, AccountId, ChangeBranch, Comment, CommentId, Millis, Permission, Project, Thread, ThreadRef,
+    Account, AccountId, ChangeBranch, Comment, CommentId, DiffLine, FileDiff, Millis, Permission, Project,
+    Thread, ThreadRef,
 };
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -90,6 +91,19 @@ pub struct ChangeState {
     pub draft: bool,
     pub merged: bool,
     pub reviewers: Vec<AccountId>,
+    #[serde(default)]
+    pub reviews: Vec<ReviewState>,
+    /// What it changes, as people are shown it.
+    #[serde(default)]
+    pub diff: Vec<FileDiff>,
+}
+
+/// What somebody said in a review: as a whole, or about a line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ReviewState {
+    pub comment: CommentState,
+    pub on: Option<DiffLine>,
+    pub asks_for_changes: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -224,6 +238,8 @@ impl World {
             author: self.account(comment.author)?.clone(),
             body: comment.body.clone(),
             created_at: Some(comment.created_at),
+            edited: comment.updated_at != comment.created_at,
+            on: None,
         })
     }
 

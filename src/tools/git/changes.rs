@@ -24,6 +24,12 @@ pub(super) struct Change {
     path: Vec<u8>,
 }
 
+impl Change {
+    pub(super) fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Gone,
@@ -135,7 +141,7 @@ fn in_order(mut changes: Vec<Change>) -> Result<Vec<Change>, GitError> {
     let is_bad =
         |change: &&Change| change.what == What::New && change.path.split(|b| *b == b'/').any(is_of_git);
     match changes.iter().find(is_bad) {
-        Some(bad) => Err(GitError::BadName(String::from_utf8_lossy(&bad.path).into_owned())),
+        Some(bad) => Err(GitError::BadName(bad.shown())),
         None => Ok(changes),
     }
 }

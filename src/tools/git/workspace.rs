@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::call::{Answer, Call, Git, blocking};
-use super::changes::{Spool, Written, spool};
+use super::changes::{Change, Spool, Written, spool};
 use super::checkout::Opening;
 use super::error::push_failed;
 use super::mirror::records;
@@ -86,6 +86,16 @@ impl Workspace {
     pub async fn head(&self) -> Result<Commit, GitError> {
         let answer = self.git.good(self.call(["rev-parse", "--verify", "HEAD^{commit}"])).await?;
         answer.text().trim_end().parse().map_err(|error| GitError::Broken(format!("{error}")))
+    }
+
+    /// The paths that a commit would change. What is no text in them is shown as `\u{fffd}`.
+    ///
+    /// # Errors
+    /// As [`Workspace::commit`].
+    pub async fn changed(&self, named: &[RepoPath]) -> Result<Vec<String>, GitError> {
+        let _turn = self.turn.lock().await;
+        folders::clear_leftovers(&self.git_dir).await?;
+        Ok(self.changes(named).await?.iter().map(Change::shown).collect())
     }
 
     /// Commits everything that changed in the tree, except what `.gitignore` names and `named` does not.

@@ -78,10 +78,13 @@ impl Mcp {
         offer
     }
 
-    /// The tool as it is now, if it is on offer.
-    pub async fn tool(&self, name: &str) -> Option<ToolInfo> {
-        let (server, tool) = self.find(name).ok()?;
-        server.tool(tool).await.ok()
+    /// The tool as it is now.
+    ///
+    /// # Errors
+    /// When it is not on offer; [`McpError::Unavailable`] when its server is away, which may pass.
+    pub async fn tool(&self, name: &str) -> Result<ToolInfo, McpError> {
+        let (server, tool) = self.find(name)?;
+        server.tool(tool).await
     }
 
     /// Calls only if the tool is still exactly the one that `hash` names.

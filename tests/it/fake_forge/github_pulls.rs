@@ -1,12 +1,12 @@
 //! Purpose: the fake GitHub's pull requests.
 
-use planwright::domain::{NewChangeRequest, Permission, Project, Readiness, ThreadRef};
+use planwright::domain::{FileDiff, NewChangeRequest, Permission, Project, Readiness, ThreadRef};
 use planwright::forge::ForgeError;
-use planwright::forge::local::ThreadState;
+use planwright::forge::local::{ReviewState, ThreadState};
 use serde_json::{Value, json};
 
 use super::github::{Answer, issue, repository, user};
-use super::{Asked, Reply, Stage};
+use super::{Asked, Reply, Stage, time};
 
 pub(super) fn route(stage: &Stage, asked: &Asked, p: &Project, below: &[&str]) -> Answer {
     if asked.method != "GET" {
@@ -62,9 +62,51 @@ fn pull_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> Ans
             stage.world.with(|world| world.edit_change_request(t, bot, (title, text), now))??;
             Ok(Reply::ok(pull(stage, t)))
         }
+        ("GET", ["reviews"]) => Ok(Reply::list(asked, reviews(stage, t, Said::AsAWhole))),
+        ("GET", ["comments"]) => Ok(Reply::list(asked, reviews(stage, t, Said::OnLines))),
+        ("GET", ["files"]) => {
+            let change = stage.world.look(|world| world.thread(t).map(|state| state.change.clone()))?;
+            let file = |file: &FileDiff| {
+                let patch = Some(&file.patch).filter(|patch| !patch.is_empty());
+                json!({ "sha": "0123", "filename": file.path, "status": "modified", "patch": patch })
+            };
+            Ok(Reply::list(asked, change.iter().flat_map(|change| &change.diff).map(file).collect()))
+        }
         ("POST", ["requested_reviewers"]) => request_review(stage, asked, t),
         _ => Ok(Reply::message(404, "Not Found")),
     }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Said {
+    AsAWhole,
+    OnLines,
+}
+
+/// What a review says as a whole and what it says on lines are lists of their own; neither is among the comments.
+fn reviews(stage: &Stage, t: &ThreadRef, which: Said) -> Vec<Value> {
+    let change = stage.world.look(|world| world.thread(t).map(|state| state.change.clone()));
+    let all = change.ok().flatten().map(|change| change.reviews).unwrap_or_default();
+    let told = |review: &ReviewState| {
+        let ReviewState { comment: c, on, asks_for_changes } = review;
+        let mut told = json!({
+            "id": c.id.0, "body": c.body, "user": user(stage, c.author), "author_association": "NONE",
+        });
+        match on {
+            None => {
+                told["state"] = json!(if *asks_for_changes { "CHANGES_REQUESTED" } else { "COMMENTED" });
+                told["submitted_at"] = json!(time(c.created_at));
+            }
+            Some(on) => {
+                (told["path"], told["line"]) = (json!(on.path), json!(on.line));
+                (told["created_at"], told["updated_at"]) =
+                    (json!(time(c.created_at)), json!(time(c.updated_at)));
+            }
+        }
+        told
+    };
+    let wanted = |review: &&ReviewState| review.on.is_some() == (which == Said::OnLines);
+    all.iter().filter(wanted).map(told).collect()
 }
 
 fn request_review(stage: &Stage, asked: &Asked, t: &ThreadRef) -> Answer {

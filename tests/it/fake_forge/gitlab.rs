@@ -147,6 +147,9 @@ fn thread_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> A
                 Reply::new(201, if rest == ["notes"] { note } else { discussion })
             }
         },
+        ("GET", ["diffs"]) if t.kind == ThreadKind::MergeRequest => {
+            Reply::list(asked, gitlab_merges::diffs(stage, t))
+        }
         ("GET", ["resource_label_events"]) => Reply::list(asked, label_events(stage, t)),
         (_, ["award_emoji", rest @ ..]) => award_route(stage, asked, t, None, rest)?,
         (_, ["notes", id, "award_emoji", rest @ ..]) => {
@@ -381,6 +384,11 @@ fn notes(stage: &Stage, asked: &Asked, t: &ThreadRef) -> Vec<Value> {
         )
     };
     let mut all: Vec<Value> = state.comments.iter().map(|c| note(stage, c)).collect();
+    all.extend(gitlab_merges::review_notes(&state).iter().map(|(c, position)| {
+        let mut note = note(stage, c);
+        (note["type"], note["position"]) = (json!(position.as_ref().map(|_| "DiffNote")), json!(position));
+        note
+    }));
     all.extend(state.log.iter().filter_map(system));
     all.sort_by_key(|note| note["id"].as_i64());
     // GitLab's own order is newest first.

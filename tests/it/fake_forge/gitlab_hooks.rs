@@ -160,7 +160,8 @@ fn note_hook(stage: &Stage, event: &Event, comment: &Comment, action: &str) -> (
         "user": hook_user(stage, comment.author.id),
         "project": hook_project(stage, &t.project),
         "object_attributes": {
-            "id": comment.id.0, "note": comment.body, "noteable_type": noteable, "author_id": comment.author.id.0,
+            "id": comment.id.0, "note": comment.body, "noteable_type": noteable,
+            "type": matches!(event.kind, EventKind::ReviewCommented { .. }).then_some("DiffNote"), "author_id": comment.author.id.0,
             "system": false, "action": action, "created_at": at, "updated_at": event.at.map(old_time),
             "updated_by_id": (action == "update").then_some(event.actor.id.0),
         },

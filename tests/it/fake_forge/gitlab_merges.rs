@@ -1,8 +1,8 @@
 //! Purpose: the fake GitLab's merge requests, whose titles say whether they are drafts.
 
-use planwright::domain::{AccountId, NewChangeRequest, Permission, Project, Readiness, ThreadRef};
+use planwright::domain::{AccountId, FileDiff, NewChangeRequest, Permission, Project, Readiness, ThreadRef};
 use planwright::forge::ForgeError;
-use planwright::forge::local::ThreadState;
+use planwright::forge::local::{CommentState, ThreadState};
 use serde_json::{Value, json};
 
 use super::gitlab::{Answer, item, user};
@@ -75,6 +75,30 @@ fn set_reviewers(stage: &Stage, t: &ThreadRef, ids: &[AccountId]) -> Result<(), 
         }
         Ok(())
     })?
+}
+
+/// What reviewers wrote is among the notes; on a line, with where that is.
+pub(super) fn review_notes(state: &ThreadState) -> Vec<(CommentState, Option<Value>)> {
+    let reviews = state.change.iter().flat_map(|change| &change.reviews);
+    let said = reviews.filter(|review| !review.comment.body.is_empty());
+    said.map(|review| {
+        let place = review.on.as_ref().map(|on| {
+            json!({ "position_type": "text", "old_path": on.path, "new_path": on.path, "old_line": null,
+                    "new_line": on.line })
+        });
+        (review.comment.clone(), place)
+    })
+    .collect()
+}
+
+pub(super) fn diffs(stage: &Stage, t: &ThreadRef) -> Vec<Value> {
+    let change = stage.world.look(|world| world.thread(t).map(|state| state.change.clone()));
+    let files = change.ok().flatten().map(|change| change.diff).unwrap_or_default();
+    let told = |file: &FileDiff| {
+        json!({ "old_path": file.path, "new_path": file.path, "diff": file.patch, "new_file": false,
+                "renamed_file": false, "deleted_file": false })
+    };
+    files.iter().map(told).collect()
 }
 
 /// Adds to an item what merge requests have beside what issues have.

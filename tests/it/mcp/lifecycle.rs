@@ -179,7 +179,7 @@ async fn one_bad_server_does_not_keep_others_from_being_offered() {
 /// Asks again until the pause is over.
 async fn patient_echo(odd: &Odd) -> String {
     let asking = async {
-        while odd.mcp.tool("odd/echo").await.is_none() {
+        while odd.mcp.tool("odd/echo").await.is_err() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };

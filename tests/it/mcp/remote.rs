@@ -280,7 +280,7 @@ async fn a_forgotten_session_is_a_failure_and_a_new_one_is_begun_later() {
     assert!(why.contains("Session expired"), "{why}");
     assert_eq!(remote.asked("initialize"), 1, "it was begun anew without a pause");
     let back = async {
-        while mcp.tool("far/echo").await.is_none() {
+        while mcp.tool("far/echo").await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

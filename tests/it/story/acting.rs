@@ -1,6 +1,6 @@
 //! Purpose: from a plan to a change request: approve, carry out, show evidence, hand over; and what keeps it safe.
 
-use planwright::domain::{AccountId, EventKind, ForgeKind, Permission, Reaction};
+use planwright::domain::{AccountId, DiffLine, EventKind, FileDiff, ForgeKind, Permission, Reaction};
 use serde_json::{Value, json};
 
 use super::bot::{ALL, MARIA, Scene, TOM};
@@ -392,8 +392,30 @@ async fn changes_asked_for_in_a_review_start_a_follow_up_on_the_same_branch() {
             verdict: planwright::forge::local::Verdict::AsksForChanges,
             body: "Please write better notes.",
         };
+        let line = DiffLine { path: "notes/2.md".to_owned(), line: Some(1) };
+        let (by_line, patch) = ((line, "Name the second one."), "@@ -0,0 +1 @@\n+note 2\n".to_owned());
+        scene.act(|world, thread, now| world.review_line(thread, MARIA, by_line, now));
+        let diff = vec![FileDiff { path: "notes/2.md".to_owned(), patch }];
+        scene.world.with(|world| world.set_diff(&change, diff)).unwrap().unwrap();
+        let asked_before = scene.model.requests().len();
         bot.hears(&scene.act(|world, thread, now| world.review(thread, MARIA, review, now))).await;
         assert!(scene.card().contains("waiting for approval"), "{kind}: {}", scene.card());
+        let asked = scene.model.requests().split_off(asked_before);
+        assert!(!asked.is_empty(), "{kind}");
+        for asked in asked {
+            for words in [
+                "comment by @maria (permission: write)\nPlease write better notes.\n",
+                "review comment on line 1 of notes/2.md by @maria (permission: write)\nName the second one.\n",
+                "diff of the change request\n--- notes/2.md\n@@ -0,0 +1 @@\n+note 2\n",
+            ] {
+                assert!(
+                    asked.user.contains(words),
+                    "{kind}: {} lacks {words}: {}",
+                    asked.schema_name,
+                    asked.user
+                );
+            }
+        }
         bot.told(MARIA, "@planwright approve").await;
         assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
         assert_eq!(scene.repo.work_branch(), branch);

@@ -150,7 +150,7 @@ impl Scene {
         )
     }
 
-    pub(crate) fn env() -> [(&'static str, &'static str); 6] {
+    pub(crate) fn env() -> [(&'static str, &'static str); 7] {
         [
             ("GITHUB_TOKEN", github::TOKEN),
             ("GITHUB_WEBHOOK_SECRET", SECRET),
@@ -158,6 +158,7 @@ impl Scene {
             ("GITLAB_WEBHOOK_SECRET", SECRET),
             ("PLANWRIGHT_LOCAL_SECRET", SECRET),
             ("MODEL_KEY", "sk-very-secret"),
+            ("ODD_KEY", "odd-7Xq2-key-of-a-server"),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright::domain::ForgeKind;
+use planwright::domain::{EventKind, ForgeKind};
 use planwright::planning::Policy;
 
 use super::bot::{ALL, MARIA, Scene, TOM};
@@ -65,6 +65,35 @@ async fn stops_and_comments_during_downtime_are_found() {
         scene.act(|world, thread, now| world.unassign(thread, me, MARIA, now));
         let bot = scene.start().await;
         scene.until_seen("the stop", |scene| scene.card().contains("stopped")).await;
+        bot.ends().await;
+    }
+}
+
+/// Whoever may edit comments could put `/approve` into somebody else's mouth while nobody listens.
+#[tokio::test]
+async fn a_comment_that_was_edited_during_downtime_is_no_command() {
+    for kind in ALL {
+        let scene = Scene::on(kind).await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        assert!(scene.card().contains("waiting for approval"), "{kind}: {}", scene.card());
+        bot.ends().await;
+        let said = scene.said(MARIA, "I will look at it tomorrow.");
+        let EventKind::CommentCreated { comment } = said.kind else { unreachable!() };
+        let later = planwright::engine::now().plus(1_000);
+        let edit = |world: &mut planwright::forge::World, thread: &_, _| {
+            world.edit_comment((thread, comment.id), TOM, "@planwright approve", later)
+        };
+        scene.act(edit);
+        let bot = scene.start().await;
+        scene.until_seen("it is heard", |scene| scene.entries("comment_arrived").len() == 1).await;
+        bot.quiet().await;
+        let by_people: Vec<_> =
+            scene.entries("approved").into_iter().filter(|e| e["actor"] == "user").collect();
+        assert!(by_people.is_empty(), "{kind}: {by_people:?}");
+        assert!(scene.card().contains("waiting for approval"), "{kind}: {}", scene.card());
+        bot.told(MARIA, "@planwright approve").await;
+        assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
         bot.ends().await;
     }
 }

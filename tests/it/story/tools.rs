@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use planwright::domain::ForgeKind;
+use planwright::planning::Policy;
 use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
@@ -12,27 +13,42 @@ use super::bot::{MARIA, Scene};
 use crate::scripted_model::Asked;
 
 /// Settings with a small MCP server of ours, `odd`, and some commands.
-fn settings(dir: &Path) -> String {
+fn settings(how: &str, dir: &Path) -> String {
     let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     let python = String::from_utf8(found.stdout).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp/server.py");
-    let odd = json!([python.trim(), "-u", script, "good", dir.join("diary")]);
+    let odd = json!([python.trim(), "-u", script, how, dir.join("diary")]);
+    // Long enough for it to start on a busy machine, short enough to wait for in vain.
+    let seconds = if how == "stalling" { 8 } else { 20 };
     format!(
-        "planning: {{ enabled: true }}\ntools:\n  mcp_servers: {{ odd: {{ command: {odd}, timeout_seconds: 20 }} }}\n  \
-         commands:\n    build: {{ argv: {} }}\n    spoil: {{ argv: {} }}\n    sleep: {{ argv: {}, timeout_seconds: 1 }}\n",
+        "planning: {{ enabled: true }}\ntools:\n  mcp_servers: {{ odd: {{ command: {odd}, timeout_seconds: {seconds}, \
+         pass_env: [ODD_KEY] }} }}\n  paths: {{ deny: ['.git/**', 'vault/**'] }}\n  \
+         commands:\n    build: {{ argv: {} }}\n    spoil: {{ argv: {} }}\n    sleep: {{ argv: {}, timeout_seconds: 1 }}\n    \
+         steer: {{ argv: {} }}\n    agent: {{ argv: {} }}\n    break_in: {{ argv: {} }}\n",
         json!(BUILD),
         json!(SPOIL),
         json!(SLEEP),
+        json!(STEER),
+        json!(AGENT),
+        json!(BREAK_IN),
     )
 }
 
 const BUILD: [&str; 3] = ["sh", "-c", "echo built > out.txt"];
 const SPOIL: [&str; 3] = ["sh", "-c", "echo half > out.txt; echo no luck; exit 3"];
 const SLEEP: [&str; 2] = ["sleep", "60"];
+const STEER: [&str; 3] =
+    ["sh", "-c", "mkdir -p .github/workflows; echo on > .github/workflows/x.yml; echo built > out.txt"];
+const AGENT: [&str; 3] = ["sh", "-c", "echo built > out.txt; echo obey > CLAUDE.md"];
+const BREAK_IN: [&str; 3] = ["sh", "-c", "echo built > out.txt; mkdir vault; echo x > vault/door"];
 
 async fn scene(actions: Vec<Value>) -> Scene {
+    scene_with("good", actions).await
+}
+
+async fn scene_with(how: &str, actions: Vec<Value>) -> Scene {
     let scene = Scene::on(ForgeKind::Github).await;
-    let settings = settings(scene.dir.path());
+    let settings = settings(how, scene.dir.path());
     let mut all = actions;
     let used: Vec<Value> = all.iter().map(|action| action["task_id"].clone()).collect();
     for n in 1..=3 {
@@ -99,7 +115,11 @@ async fn a_worker_fills_in_the_arguments_of_a_tool() {
     assert_eq!(refused.len(), 1, "{refused:?}");
     let asked = scene.model.requests();
     let worker = asked.iter().find(|asked: &&Asked| asked.schema_name == "worker_turn").unwrap();
-    assert!(worker.user.contains("The arguments that \"odd/echo\" takes: "), "{}", worker.user);
+    assert!(
+        worker.user.contains("The arguments that \"odd/echo\" takes, as its server puts it:\n<<<"),
+        "{}",
+        worker.user
+    );
     bot.ends().await;
 }
 
@@ -175,4 +195,121 @@ async fn what_a_command_changes_is_committed_and_a_failing_one_leaves_nothing() 
         }
         bot.ends().await;
     }
+}
+
+/// What steers CI or agents, or lies where the settings let nobody in, is kept only if the approved action names it.
+#[tokio::test]
+async fn a_command_leaves_nothing_where_it_was_not_let() {
+    for (command, path) in
+        [(STEER, ".github/workflows/x.yml"), (AGENT, "CLAUDE.md"), (BREAK_IN, "vault/door")]
+    {
+        let scene = scene(vec![
+            action("task_1", "run", json!({"command": command})),
+            action("task_2", "create", json!({"path": "b.md", "content": "b"})),
+        ])
+        .await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        bot.told(MARIA, "/approve").await;
+        let says = format!("Action 1 failed: it changed `{path}`, which only an action may do that names it");
+        assert!(scene.card().contains(&says), "{}", scene.card());
+        assert_eq!(scene.repo.branches(), ["main"], "{path}: nothing was pushed");
+        bot.ends().await;
+    }
+}
+
+/// The server says the key that it was given, in its answer and where a model may copy it from.
+#[tokio::test]
+async fn the_secret_of_a_server_goes_nowhere() {
+    let (_, secret) = Scene::env().into_iter().find(|(name, _)| *name == "ODD_KEY").unwrap();
+    let scene = scene(vec![
+        tool("task_1", "odd/env", Some(json!({}))),
+        action("task_2", "write", json!({"path": "notes/out.md"})),
+    ])
+    .await;
+    let mut write = turn("write_file", "", &json!({}));
+    (write["path"], write["content"]) = (json!("notes/out.md"), json!(format!("It is {secret}.\n")));
+    scene.model.say("worker_turn", write);
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(MARIA, "/approve").await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert!(outputs(&scene)[0].contains("ODD_KEY=[secret]"), "{:?}", outputs(&scene));
+    let branch = scene.repo.work_branch();
+    let pushed = super::repo::git(&scene.repo.bare, &["log", "-p", &format!("main..{branch}")], "");
+    let mut places =
+        vec![("commits", pushed), ("history", std::fs::read_to_string(scene.history()).unwrap())];
+    places.extend(scene.bot_comments().into_iter().map(|(_, body)| ("comment", body)));
+    places.extend(scene.model.requests().into_iter().map(|asked| ("prompt", asked.user)));
+    for (place, text) in places {
+        assert!(!text.contains(secret), "{place}: {text}");
+    }
+    bot.ends().await;
+}
+
+/// While a server is left alone after a failure, what needs it waits; it does not fail.
+#[tokio::test]
+async fn an_action_waits_for_a_server_that_comes_back() {
+    let mut first = tool("task_1", "odd/echo", Some(json!({"text": "one"})));
+    first["optional"] = json!(true);
+    let scene =
+        scene_with("frail", vec![first, tool("task_2", "odd/echo", Some(json!({"text": "two"})))]).await;
+    let often = Policy { retry_after_ms: vec![500; 60], ..Policy::default() };
+    let bot = scene.start_with(|ctx| ctx.policy = often).await;
+    bot.hears(&scene.assigned(MARIA)).await;
+    scene.until_seen("the end", |scene| scene.cards().iter().any(|card| card.contains("🚀 done"))).await;
+    let ended: Vec<Value> =
+        scene.entries("action_ended").iter().map(|e| e["outcome"]["result"].clone()).collect();
+    assert_eq!(ended[..2], ["failed", "succeeded"], "{}", scene.card());
+    assert!(outputs(&scene).contains(&"two".to_owned()));
+    let waited = scene.entries("effect_failed");
+    assert!(!waited.is_empty() && waited.iter().all(|entry| entry["problem"] == "passing"), "{waited:?}");
+    bot.stops().await;
+}
+
+/// A server that goes away or hangs is an error that the worker is told of, and can go on from.
+#[tokio::test]
+async fn a_server_that_breaks_down_is_an_error_for_the_worker() {
+    for (how, says) in [("frail", "before it answered"), ("stalling", "no answer within 8 s")] {
+        let mut echo = tool("task_1", "odd/echo", None);
+        echo["optional"] = json!(true);
+        let scene = scene_with(how, vec![echo]).await;
+        scene.model.say("worker_turn", turn("call_tool", "odd/echo", &json!({"text": "hello"})));
+        scene.model.say("worker_turn", turn("finish", "odd/echo", &json!({})));
+        let bot = scene.start().await;
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+        let over = |card: &String| card.contains("🚀 done") || card.contains("😕 failed");
+        scene.until_seen("the end", |scene| scene.cards().iter().any(over)).await;
+        assert!(scene.card().contains("🚀 done"), "{how}: {}", scene.card());
+        let used = scene.entries("used");
+        assert_eq!((used.len(), &used[0]["refused"]), (1, &json!(false)), "{how}: {used:?}");
+        let asked = scene.model.requests();
+        let turns: Vec<&Asked> = asked.iter().filter(|asked| asked.schema_name == "worker_turn").collect();
+        assert!(turns[1].user.contains(says), "{how}: {}", turns[1].user);
+        bot.quiet().await;
+        bot.ends().await;
+    }
+}
+
+/// By its own word the tool only looks, so that nobody is asked; when it changes, its word is worth nothing.
+#[tokio::test]
+async fn a_harmless_tool_that_changes_is_shown_to_a_person() {
+    let scene = scene(vec![
+        tool("task_1", "odd/twist", Some(json!({}))),
+        tool("task_2", "odd/echo", Some(json!({"text": "hello"}))),
+        tool("task_3", "odd/echo", Some(json!({"text": "again"}))),
+    ])
+    .await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    assert!(scene.card().contains("waiting for approval of 1 action"), "{}", scene.card());
+    bot.told(MARIA, "/approve").await;
+    assert!(outputs(&scene) == ["done"], "{:?}: {}", outputs(&scene), scene.card());
+    let previews = scene.previews();
+    assert_eq!(previews.len(), 2, "{}", scene.card());
+    assert!(previews[1].1.contains("the tool behind it"), "{}", previews[1].1);
+    bot.told(MARIA, "/approve").await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert_eq!(outputs(&scene), ["done", "hello", "again"], "and what a person has seen is known");
+    bot.ends().await;
 }
