@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::gather::Sightings;
 use super::hands::Hands;
 use super::pace::Pace;
 use super::setbacks::Setbacks;
@@ -53,6 +54,7 @@ pub struct Ctx {
     pub clock: fn() -> Millis,
     pub paces: BTreeMap<ForgeKind, Pace>,
     pub repo_files: RepoFiles,
+    pub sightings: Sightings,
     /// Knows our secrets, to keep them out of the journal and of comments.
     pub redactor: Redactor,
     pub setbacks: Setbacks,
@@ -95,6 +97,7 @@ impl Ctx {
             clock: super::now,
             paces,
             repo_files: RepoFiles::default(),
+            sightings: Sightings::default(),
             redactor: Redactor::default(),
             setbacks: Setbacks::default(),
             begun: Mutex::default(),

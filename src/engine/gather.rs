@@ -1,13 +1,17 @@
 //! Purpose: what a question to the model may see of the thread and its repository.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::ctx::Ctx;
 use super::hands::remote;
 use super::preflight::may_use;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, Comment, Permission, Right, ThreadRef, Verdict};
+use crate::domain::{Account, AccountId, Comment, Permission, Right, Thread, ThreadRef, Verdict};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Question, Run};
 use crate::prompts::{Context, Remark};
@@ -21,6 +25,42 @@ const OLDER: usize = 400;
 /// How many files of the repository the planner is told of.
 const TREE: usize = 2_000;
 
+/// How long what was seen of a thread is shown again, if nothing is heard of it. Before anything is done, the gate looks
+/// afresh; this is only about what the model reads.
+const FRESH: Duration = Duration::from_secs(30);
+
+/// Threads as the model was last shown them, so that one question right after another costs the forge nothing.
+#[derive(Default)]
+pub struct Sightings(Mutex<HashMap<ThreadRef, Sighting>>);
+
+#[derive(Clone)]
+struct Sighting {
+    at: Instant,
+    thread: Thread,
+    comments: Vec<Comment>,
+}
+
+impl Sightings {
+    /// Something was heard of the thread, so it is read anew.
+    pub(super) fn forget(&self, thread: &ThreadRef) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(thread);
+    }
+
+    async fn look(&self, forge: &Forge, thread: &ThreadRef) -> Result<Sighting, ForgeError> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(thread).cloned();
+        if let Some(known) = known.filter(|known| known.at.elapsed() < FRESH) {
+            return Ok(known);
+        }
+        let at = Instant::now();
+        let seen =
+            Sighting { at, thread: forge.thread(thread).await?, comments: forge.comments(thread).await? };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, seen| seen.at.elapsed() < FRESH);
+        all.insert(thread.clone(), seen.clone());
+        Ok(seen)
+    }
+}
+
 pub(super) async fn gather(
     ctx: &Ctx,
     forge: &Forge,
@@ -29,12 +69,12 @@ pub(super) async fn gather(
     question: Question,
 ) -> Result<Context, ForgeError> {
     let bot = forge.me().await?;
-    let state = forge.thread(thread).await?;
-    let mut rights = Rights { forge, thread, known: BTreeMap::new() };
+    let Sighting { thread: state, comments, .. } = ctx.sightings.look(forge, thread).await?;
+    let mut rights = Rights { forge, thread, known: run.rights.clone() };
     let sight = Sight::of(question);
     let comments = match sight {
-        Sight::Work => steering(forge, thread, run).await?,
-        Sight::Thread | Sight::Plan => remarks(forge, thread, &bot, &mut rights).await?,
+        Sight::Work => steering(run, comments),
+        Sight::Thread | Sight::Plan => remarks(comments, &bot, &mut rights).await?,
     };
     let author_permission = if sight == Sight::Work { None } else { Some(rights.of(&state.author).await?) };
     let settings = match settings(ctx, &thread.project).await? {
@@ -93,13 +133,11 @@ impl Sight {
 
 /// What everybody wrote, with what each may do now.
 async fn remarks(
-    forge: &Forge,
-    thread: &ThreadRef,
+    all: Vec<Comment>,
     bot: &Account,
     rights: &mut Rights<'_>,
 ) -> Result<Vec<Remark>, ForgeError> {
     let mut remarks = vec![];
-    let all = forge.comments(thread).await?;
     for comment in all.into_iter().rev().take(COMMENTS).rev() {
         if comment.author.id != bot.id {
             let permission = rights.of(&comment.author).await?;
@@ -111,9 +149,14 @@ async fn remarks(
 
 /// What was said before the newest comments by people whose words the run reads, oldest first. Long conversations are
 /// read in short.
-pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<String>, ForgeError> {
-    let (bot, all) = (forge.me().await?, forge.comments(thread).await?);
-    let mut rights = Rights { forge, thread, known: BTreeMap::new() };
+pub(super) async fn older(
+    ctx: &Ctx,
+    forge: &Forge,
+    thread: &ThreadRef,
+    run: &Run,
+) -> Result<Vec<String>, ForgeError> {
+    let (bot, all) = (forge.me().await?, ctx.sightings.look(forge, thread).await?.comments);
+    let mut rights = Rights { forge, thread, known: run.rights.clone() };
     let mut messages = vec![];
     for comment in all.into_iter().rev().skip(COMMENTS).take(OLDER) {
         let requester = comment.author.id == run.requester.id;
@@ -131,11 +174,10 @@ pub(super) async fn older(forge: &Forge, thread: &ThreadRef, run: &Run) -> Resul
 /// What a worker reads: words of who asked for the run, and what came in during the run from people who may steer it,
 /// each with the right that was looked up when it came. Nobody is looked up again for every turn. Who only wrote the
 /// thread steers nothing.
-async fn steering(forge: &Forge, thread: &ThreadRef, run: &Run) -> Result<Vec<Remark>, ForgeError> {
-    let all = forge.comments(thread).await?;
+fn steering(run: &Run, all: Vec<Comment>) -> Vec<Remark> {
     let newest: Vec<Remark> =
         all.into_iter().rev().filter_map(|comment| as_steering(run, comment)).take(COMMENTS).collect();
-    Ok(newest.into_iter().rev().collect())
+    newest.into_iter().rev().collect()
 }
 
 fn as_steering(run: &Run, comment: Comment) -> Option<Remark> {
@@ -173,7 +215,7 @@ async fn tools(ctx: &Ctx, settings: &RepoSettings) -> Vec<(String, String)> {
     allowed.map(|tool| (tool.name, tool.description.chars().take(300).collect())).collect()
 }
 
-/// Each author is looked up once per question.
+/// Each author is looked up once per question; whose words the run has taken was looked up then.
 struct Rights<'a> {
     forge: &'a Forge,
     thread: &'a ThreadRef,

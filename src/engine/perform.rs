@@ -129,7 +129,7 @@ async fn before(
     run: &Run,
     context: &Context,
 ) -> Result<Option<Before>, Unanswered> {
-    let messages = older(forge, thread, run).await.map_err(Unanswered::Forge)?;
+    let messages = older(ctx, forge, thread, run).await.map_err(Unanswered::Forge)?;
     if messages.is_empty() {
         return Ok(None);
     }
