@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::gather::Sightings;
 use super::hands::Hands;
 use super::pace::Pace;
 use super::setbacks::Setbacks;
@@ -54,6 +55,7 @@ pub struct Ctx {
     pub clock: fn() -> Millis,
     pub paces: BTreeMap<ForgeKind, Pace>,
     pub repo_files: RepoFiles,
+    pub sightings: Sightings,
     /// Knows our secrets, to keep them out of the journal and of comments.
     pub redactor: Redactor,
     pub setbacks: Setbacks,
@@ -98,6 +100,7 @@ impl Ctx {
             clock: super::now,
             paces,
             repo_files: RepoFiles::default(),
+            sightings: Sightings::default(),
             redactor: Redactor::default(),
             setbacks: Setbacks::default(),
             fence_key: uuid::Uuid::new_v4(),

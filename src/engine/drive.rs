@@ -182,6 +182,7 @@ impl Drive<'_> {
             if waits || ((behind || early) && !route::is_stop(&delivery)) {
                 continue;
             }
+            self.ctx.sightings.forget(self.desk.thread());
             match route::read(self.ctx, &self.desk, &delivery).await {
                 route::Read::Facts(facts) => {
                     self.put_off.remove(&delivery.key);

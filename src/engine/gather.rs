@@ -1,13 +1,17 @@
 //! Purpose: what a question to the model may see of the thread and its repository.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::ctx::Ctx;
 use super::hands::remote;
 use super::preflight::may_use;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Account, AccountId, ChangeDiff, Comment, Permission, Right, ThreadRef, Verdict};
+use crate::domain::{Account, AccountId, ChangeDiff, Comment, Permission, Right, Thread, ThreadRef, Verdict};
 use crate::forge::{Forge, ForgeError};
 use crate::planning::{Question, Run};
 use crate::prompts::{Context, Remark};
@@ -30,6 +34,43 @@ pub(super) struct Gathered {
     pub older: Vec<Comment>,
 }
 
+/// How long what was seen of a thread is shown again, if nothing is heard of it. Before anything is done, the gate looks
+/// afresh; this is only about what the model reads.
+const FRESH: Duration = Duration::from_secs(30);
+
+/// Threads as the model was last shown them, so that one question right after another costs the forge nothing.
+#[derive(Default)]
+pub struct Sightings(Mutex<HashMap<ThreadRef, Sighting>>);
+
+#[derive(Clone)]
+struct Sighting {
+    at: Instant,
+    thread: Thread,
+    comments: Vec<Comment>,
+}
+
+impl Sightings {
+    /// Something was heard of the thread, so it is read anew.
+    pub(super) fn forget(&self, thread: &ThreadRef) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(thread);
+    }
+
+    async fn look(&self, forge: &Forge, thread: &ThreadRef) -> Result<Sighting, ForgeError> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(thread).cloned();
+        if let Some(known) = known.filter(|known| known.at.elapsed() < FRESH) {
+            return Ok(known);
+        }
+        let at = Instant::now();
+        let state = forge.thread(thread).await?;
+        let comments = said(forge, thread, Kind::of(state.is_change_request)).await?;
+        let seen = Sighting { at, thread: state, comments };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, seen| seen.at.elapsed() < FRESH);
+        all.insert(thread.clone(), seen.clone());
+        Ok(seen)
+    }
+}
+
 pub(super) async fn gather(
     ctx: &Ctx,
     forge: &Forge,
@@ -38,13 +79,12 @@ pub(super) async fn gather(
     question: Question,
 ) -> Result<Gathered, ForgeError> {
     let bot = forge.me().await?;
-    let state = forge.thread(thread).await?;
-    let mut rights = Rights { forge, thread, known: BTreeMap::new() };
+    let Sighting { thread: state, comments, .. } = ctx.sightings.look(forge, thread).await?;
+    let mut rights = Rights { forge, thread, known: run.rights.clone() };
     let sight = Sight::of(question);
-    let said = said(forge, thread, Kind::of(state.is_change_request)).await?;
     let (comments, older) = match sight {
-        Sight::Work => (steering(said, run), vec![]),
-        Sight::Thread | Sight::Plan => remarks(said, &bot, run, &mut rights).await?,
+        Sight::Work => (steering(comments, run), vec![]),
+        Sight::Thread | Sight::Plan => remarks(comments, &bot, run, &mut rights).await?,
     };
     let shows_diff = state.is_change_request && sight != Sight::Work;
     let diff = if shows_diff { diff(forge, thread).await? } else { None };
@@ -175,7 +215,7 @@ pub(super) async fn messages(
     comments: Vec<Comment>,
 ) -> Result<Vec<String>, ForgeError> {
     let bot = forge.me().await?;
-    let mut rights = Rights { forge, thread, known: BTreeMap::new() };
+    let mut rights = Rights { forge, thread, known: run.rights.clone() };
     let mut messages = vec![];
     for comment in comments.into_iter().rev().take(OLDER) {
         let requester = comment.author.id == run.requester.id;
@@ -236,7 +276,7 @@ async fn tools(ctx: &Ctx, settings: &RepoSettings) -> Vec<(String, String)> {
     allowed.map(|tool| (tool.name, does(&tool.description))).collect()
 }
 
-/// Each author is looked up once per question.
+/// Each author is looked up once per question; whose words the run has taken was looked up then.
 struct Rights<'a> {
     forge: &'a Forge,
     thread: &'a ThreadRef,

@@ -4,7 +4,12 @@ use planwright::domain::{
     Account, AccountId, AccountKind, Command, Comment, CommentId, Event, EventKind, Millis, Permission,
     Right, Thread, Verdict,
 };
-use planwright::planning::{Entry, Fact, Observation, Record, Rules, RunId, Trigger, interpret};
+use planwright::plan::{ActionId, Decided};
+use planwright::planning::{
+    Actor, Counts, Entry, Fact, Key, Observation, PreviewSeen, Record, Rules, RunId, Trigger, Wanted,
+    interpret,
+};
+use planwright::prompts::Usage;
 
 const LEVELS: [Permission; 6] = [
     Permission::None,
@@ -70,7 +75,18 @@ fn thread() -> Thread {
 }
 
 fn facts(record: &Record, actor: &Account, permission: Option<Permission>, kind: EventKind) -> Vec<Fact> {
-    let (bot, thread) = (bot(), thread());
+    facts_of(record, actor, kind, &Sight { permission, thread: thread(), preview: None })
+}
+
+/// What is looked up before an event is read.
+struct Sight {
+    permission: Option<Permission>,
+    thread: Thread,
+    preview: Option<PreviewSeen>,
+}
+
+fn facts_of(record: &Record, actor: &Account, kind: EventKind, sight: &Sight) -> Vec<Fact> {
+    let bot = bot();
     let rules = Rules {
         budget: planwright::planning::Limits::default(),
         enabled: true,
@@ -82,9 +98,9 @@ fn facts(record: &Record, actor: &Account, permission: Option<Permission>, kind:
     let seen = Observation {
         bot: &bot,
         rules: &rules,
-        permission,
-        thread: Some(&thread),
-        preview: None,
+        permission: sight.permission,
+        thread: Some(&sight.thread),
+        preview: sight.preview.clone(),
         ticks: None,
         now: Millis(0),
     };
@@ -160,6 +176,122 @@ fn starting_takes_triage_whatever_the_way() {
                 assert_eq!(starts, allowed, "{way:?} by {kind:?} with {has:?}: {found:?}");
             }
         }
+    }
+}
+
+const PREVIEW: CommentId = CommentId(5);
+
+/// The run of account 7 with a preview on the thread.
+fn asking() -> Record {
+    let usage = Usage {
+        model: String::new(),
+        calls: 1,
+        input_tokens: 0,
+        output_tokens: 0,
+        cost_micro_usd: None,
+        ms: 0,
+    };
+    let decomposed = Fact::Decomposed {
+        key: Key("r/0/t0".to_owned()),
+        reasoning: String::new(),
+        steps: vec![],
+        usage,
+        replan: Decided::Nothing,
+    };
+    let id = ActionId("a1".to_owned());
+    let requested = Fact::ApprovalRequested {
+        actor: Actor::System,
+        reason: String::new(),
+        request: 1,
+        wanted: vec![Wanted { id, digest: "d".to_owned(), approvals: 1 }],
+        not_requester: false,
+        digest: "d".to_owned(),
+        changed: vec![],
+        risk_score: 0.0,
+        counts: Counts::default(),
+    };
+    let mut record = running();
+    for fact in [decomposed, requested, Fact::PreviewPosted { request: 1, comment: PREVIEW }] {
+        let seq = record.seq + 1;
+        record.apply(&Entry { seq, at: Millis(seq), run: Some(RunId("r".to_owned())), fact });
+    }
+    record
+}
+
+/// Everybody who could do something, by kind, right, and whether they asked for the run.
+fn everybody() -> impl Iterator<Item = (Account, Permission)> {
+    KINDS.into_iter().flat_map(|kind| {
+        LEVELS.into_iter().flat_map(move |has| {
+            [7, 8].map(|id| (Account { id: AccountId(id), login: "p".to_owned(), kind }, has))
+        })
+    })
+}
+
+/// Ticks count by who sets them: to approve takes write, and having asked for the run is not enough.
+#[test]
+fn ticks_count_from_who_may_approve() {
+    for (actor, has) in everybody() {
+        let comment =
+            Comment { id: PREVIEW, author: bot(), body: "- [x] **1** x".to_owned(), created_at: None };
+        let preview =
+            |intact| Some(PreviewSeen { request: 1, boxes: vec![ActionId("a1".to_owned())], intact });
+        let edited = EventKind::CommentEdited { comment };
+        let sight = |intact| Sight { permission: Some(has), thread: thread(), preview: preview(intact) };
+        let found = facts_of(&asking(), &actor, edited.clone(), &sight(true));
+        let allowed = actor.kind == AccountKind::Person && has >= Permission::Write;
+        assert!(
+            matches!(&found[..], [Fact::BoxesTicked { counted, .. }] if *counted == allowed),
+            "{actor:?} with {has:?}: {found:?}"
+        );
+        // Whoever changes its words makes it void, and an approval of it can only be lost by that.
+        let found = facts_of(&asking(), &actor, edited, &sight(false));
+        assert!(matches!(found[..], [Fact::PreviewTampered { request: 1, .. }]), "{actor:?}: {found:?}");
+        let deleted = EventKind::CommentDeleted { comment_id: PREVIEW };
+        let found = facts(&asking(), &actor, Some(has), deleted);
+        assert!(matches!(found[..], [Fact::PreviewTampered { request: 1, .. }]), "{actor:?}: {found:?}");
+        let other = EventKind::CommentDeleted { comment_id: CommentId(99) };
+        assert_eq!(facts(&asking(), &actor, Some(has), other), vec![]);
+    }
+}
+
+/// Holding is for everybody whom the forge lets set labels; going on is for who may steer.
+#[test]
+fn the_pause_label_holds_for_all_and_frees_by_right() {
+    let label = || "planwright:paused".to_owned();
+    for (actor, has) in everybody() {
+        let mut on = thread();
+        on.labels.push(label());
+        let sight = Sight { permission: Some(has), thread: on, preview: None };
+        let found = facts_of(&running(), &actor, EventKind::Labelled { label: label() }, &sight);
+        assert!(matches!(found[..], [Fact::Paused { .. }]), "{actor:?} with {has:?}: {found:?}");
+        let mut held = running();
+        let paused = found.into_iter().next().unwrap();
+        held.apply(&Entry { seq: 2, at: Millis(2), run: Some(RunId("r".to_owned())), fact: paused });
+        let found = facts(&held, &actor, Some(has), EventKind::Unlabelled { label: label() });
+        let allowed = Right::STEER.judge(&actor, has, actor.id == AccountId(7)) == Verdict::Allowed;
+        match (allowed, actor.kind) {
+            (true, _) => assert!(matches!(found[..], [Fact::Resumed { .. }]), "{actor:?}: {found:?}"),
+            (false, AccountKind::Person) => assert!(is_refusal(&found), "{actor:?} with {has:?}: {found:?}"),
+            (false, AccountKind::Bot | AccountKind::Ghost) => assert_eq!(found, vec![]),
+        }
+    }
+}
+
+/// A formal wish for changes starts a run only on a change request of ours, and only by who may write.
+#[test]
+fn asking_for_changes_takes_write() {
+    let ours = Thread { author: bot(), is_change_request: true, ..thread() };
+    for (actor, has) in everybody() {
+        let comment =
+            Comment { id: CommentId(9), author: actor.clone(), body: "Better.".to_owned(), created_at: None };
+        let review = EventKind::Reviewed { comment, asks_for_changes: true };
+        let sight = |thread: &Thread| Sight { permission: Some(has), thread: thread.clone(), preview: None };
+        let found = facts_of(&Record::default(), &actor, review.clone(), &sight(&ours));
+        let allowed = actor.kind == AccountKind::Person && has >= Permission::Write;
+        let starts = matches!(found[..], [Fact::Triggered { how: Trigger::ChangesRequested, .. }]);
+        assert_eq!(starts, allowed, "{actor:?} with {has:?}: {found:?}");
+        let elsewhere = Thread { is_change_request: true, ..thread() };
+        assert_eq!(facts_of(&Record::default(), &actor, review, &sight(&elsewhere)), vec![], "{actor:?}");
     }
 }
 

@@ -25,6 +25,7 @@ mod llm;
 mod local_forge;
 mod mcp;
 mod outbound;
+mod plan_life;
 mod replans;
 mod replans_people;
 mod sandbox;

@@ -202,3 +202,33 @@ async fn other_settings_of_the_repository_need_another_approval() {
     assert_eq!(begun(&scene), ["a1", "a2", "a3"]);
     bot.ends().await;
 }
+
+/// All that a run of twenty actions costs the forge, from the assignment to the rocket. "The same as before" costs it
+/// nothing: it is the answer to most looks at the gate.
+#[tokio::test]
+async fn a_run_asks_little_of_the_forge() {
+    const ACTIONS: usize = 20;
+    let scene = Scene::on(ForgeKind::Github).await;
+    let actions = (0..ACTIONS).map(|n| {
+        let spec = json!({"path": format!("notes/{n}.md"), "content": format!("note {n}\n")});
+        action(&format!("task_{}", 1 + n * 3 / ACTIONS), "create", spec)
+    });
+    scene.model.say("action_sequence", sequence(actions.collect()));
+    let bot = scene.start().await;
+    let before = scene.all_requests().len();
+    bot.assigned(MARIA).await;
+    bot.told(MARIA, "/approve").await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert_eq!(begun(&scene).len(), ACTIONS);
+    let mut asked = scene.all_requests().split_off(before);
+    let looks = asked.iter().filter(|asked| asked.ends_with("Some(304)")).count();
+    assert!(
+        looks >= ACTIONS - 4,
+        "the gate looks before each action, and mostly nothing has changed: {looks}"
+    );
+    asked.retain(|asked| !asked.ends_with("Some(304)"));
+    assert!(asked.len() <= 2 * ACTIONS + 10, "{} requests:\n{}", asked.len(), asked.join("\n"));
+    let documents = asked.iter().filter(|asked| asked.contains("/contents/")).count();
+    assert_eq!(documents, 4, "settings and documents are read once: {asked:#?}");
+    bot.ends().await;
+}
