@@ -10,19 +10,19 @@ use super::bot::{MARIA, Scene};
 use super::talk::decision;
 use crate::scripted_model::Misbehaviour;
 
-const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\n";
+pub(crate) const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\n";
 
-fn file(task: &str, name: &str) -> Value {
+pub(crate) fn file(task: &str, name: &str) -> Value {
     action(task, "create", json!({"path": format!("notes/{name}.md"), "content": format!("{name}\n")}))
 }
 
 /// The second action fails: the worker says that it cannot.
-fn failing(scene: &Scene) {
+pub(crate) fn failing(scene: &Scene) {
     let open = action("task_2", "write", json!({"path": "notes/2.md"}));
     scene.model.say("action_sequence", sequence(vec![file("task_1", "1"), open, file("task_3", "3")]));
 }
 
-fn difficulty(scene: &Scene) {
+pub(crate) fn difficulty(scene: &Scene) {
     scene.model.say(
         "worker_turn",
         json!({
@@ -32,7 +32,7 @@ fn difficulty(scene: &Scene) {
     );
 }
 
-fn writes(scene: &Scene, path: &str) {
+pub(crate) fn writes(scene: &Scene, path: &str) {
     scene.model.say(
         "worker_turn",
         json!({
@@ -43,7 +43,7 @@ fn writes(scene: &Scene, path: &str) {
 }
 
 /// Looking back, with a decision.
-fn reflects(scene: &Scene, given: Value) {
+pub(crate) fn reflects(scene: &Scene, given: Value) {
     scene.model.say(
         "reflection",
         json!({
@@ -54,7 +54,7 @@ fn reflects(scene: &Scene, given: Value) {
     );
 }
 
-fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
+pub(crate) fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
     let subtask = |(id, description): &(&str, &str)| {
         json!({"id": id, "description": description, "dependencies": [], "estimated_complexity": "low",
                "required_tools": [], "rests_on": []})
@@ -63,7 +63,7 @@ fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
     json!({"subtasks": steps.iter().map(subtask).collect::<Vec<_>>(), "execution_order": order, "actions": actions})
 }
 
-fn outcomes(scene: &Scene) -> Vec<String> {
+pub(crate) fn outcomes(scene: &Scene) -> Vec<String> {
     let of = |entry: &Value| {
         format!("{} {}", entry["action"].as_str().unwrap(), entry["outcome"]["result"].as_str().unwrap())
     };
@@ -281,13 +281,45 @@ async fn an_identical_plan_is_no_new_plan() {
         json!({"replan_needed": true, "replan_type": "action_regeneration", "replan_level": 3, "reasoning": "anew"}),
     );
     let open = action("task_2", "write", json!({"path": "notes/2.md"}));
-    scene.model.say("action_sequence", json!({"execution_order": ["task_2", "task_3"], "actions": [open, file("task_3", "3"), file("task_2", "1")]}));
+    scene.model.say(
+        "action_sequence",
+        json!({"execution_order": ["task_2", "task_3"], "actions": [open, file("task_3", "3")]}),
+    );
     scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "-"}));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     let revised = scene.entries("plan_revised");
     assert!(revised.len() == 1 && revised[0]["result"] == "failure", "{revised:?}");
     assert!(scene.card().contains("waiting") || scene.card().contains("⏸"), "{}", scene.card());
+    bot.ends().await;
+}
+
+/// The first plan, another, and the first again: what it comes back to was tried already.
+#[tokio::test]
+async fn plans_that_take_turns_are_found_out() {
+    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
+    let open = |name: &str| action("task_x", "write", json!({"path": format!("notes/{name}.md")}));
+    let step = json!({"id": "task_x", "description": "Try", "dependencies": [], "estimated_complexity": "low",
+                      "required_tools": [], "rests_on": []});
+    let first = json!({"id": "task_1", "description": "Begin", "dependencies": [], "estimated_complexity": "low",
+                       "required_tools": [], "rests_on": []});
+    scene.model.say("task_decomposition", json!({"reasoning": "r", "subtasks": [first, step]}));
+    scene.model.say(
+        "action_sequence",
+        json!({"execution_order": ["task_1", "task_x"], "actions": [file("task_1", "1"), open("a")]}),
+    );
+    for name in ["b", "a"] {
+        difficulty(&scene);
+        let wish = json!({"replan_needed": true, "replan_type": "partial_replan", "replan_level": 2, "reasoning": name});
+        reflects(&scene, wish);
+        scene.model.say("plan_revision", revision(&[("task_x", "Try")], vec![open(name)]));
+    }
+    scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "-"}));
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let results: Vec<Value> = scene.entries("plan_revised").iter().map(|e| e["result"].clone()).collect();
+    assert_eq!(results, ["success", "failure"], "{:?}", scene.facts());
+    assert_eq!(outcomes(&scene), ["a1 succeeded", "a2 failed", "a3 failed"], "it is not tried again");
     bot.ends().await;
 }
 
