@@ -3,7 +3,7 @@
 
 use crate::config::Notices;
 use crate::domain::CommentId;
-use crate::planning::{Fact, Replan, ReplanState, Run, TalkFact, Verdict};
+use crate::planning::{Fact, OVERTAKEN, Replan, ReplanState, Run, TalkFact, Verdict};
 use crate::render::{self, Voice};
 
 /// How a comment comes onto the thread.
@@ -93,5 +93,6 @@ pub(super) fn asides(run: &Run, voice: &Voice, notices: Notices) -> Vec<Aside> {
 fn needs_person(replan: &Replan) -> bool {
     let undecided = matches!(replan.verdict, Verdict::Stay { .. }) && replan.failed.is_some();
     let asks = matches!(replan.verdict, Verdict::Confirm { .. } | Verdict::Limit { .. });
-    asks || undecided || matches!(replan.state, ReplanState::Failed { .. })
+    let stuck = matches!(&replan.state, ReplanState::Failed { why } if why != OVERTAKEN);
+    asks || undecided || stuck
 }

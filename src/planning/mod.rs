@@ -51,8 +51,8 @@ pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, 
 pub use record::{Asked, Owed, Record};
 pub use replanned::{outline, repeats};
 pub use replans::{
-    AskedFor, Fresh, Limit, LimitHit, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult, ReplanState,
-    Replans, Settled, Source, Verdict,
+    AskedFor, Fresh, Limit, LimitHit, OVERTAKEN, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult,
+    ReplanState, Replans, Settled, Source, Verdict,
 };
 pub use run::{
     Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,

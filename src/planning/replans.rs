@@ -329,6 +329,9 @@ pub struct Replan {
     pub state: ReplanState,
 }
 
+/// Why a replan came to nothing whose plan was still being made when the next one began.
+pub const OVERTAKEN: &str = "another plan came first";
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReplanState {
     Confirming,

@@ -5,7 +5,8 @@
 
 use super::apply::{spend, takes};
 use super::replans::{
-    AskedFor, Fresh, Limit, LimitHit, Replan, ReplanFact, ReplanResult, ReplanState, Settled, Source, Verdict,
+    AskedFor, Fresh, Limit, LimitHit, OVERTAKEN, Replan, ReplanFact, ReplanResult, ReplanState, Settled,
+    Source, Verdict,
 };
 use super::run::{Origin, Reflections, Revision, Run, Sequence};
 use super::talk::Wish;
@@ -191,7 +192,7 @@ impl Run {
             return;
         }
         self.talk.withdraw();
-        self.drop_confirmations(id);
+        self.overtake(id);
         (self.replans.limit, self.replans.fresh, self.delivery) = (None, None, None);
         let origin = Origin { replan: id, level, reason, at };
         self.reflections =
@@ -261,11 +262,17 @@ impl Run {
         plan.steps.iter().filter(is_sealed).collect()
     }
 
-    /// A yes to a plan that is no more means nothing.
-    fn drop_confirmations(&mut self, except: u32) {
+    /// A yes to a plan that is no more means nothing, and a plan in the making is not made any more.
+    fn overtake(&mut self, except: u32) {
         for replan in self.replans.all.iter_mut().filter(|replan| replan.id != except) {
-            if replan.state == ReplanState::Confirming {
-                replan.state = ReplanState::Overridden { why: "another plan came first".to_owned() };
+            let why = OVERTAKEN.to_owned();
+            match replan.state {
+                ReplanState::Confirming => replan.state = ReplanState::Overridden { why },
+                ReplanState::Started => replan.state = ReplanState::Failed { why },
+                ReplanState::Done { .. }
+                | ReplanState::Failed { .. }
+                | ReplanState::Overridden { .. }
+                | ReplanState::Declined { .. } => {}
             }
         }
     }

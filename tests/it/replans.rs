@@ -8,9 +8,9 @@ use planwright::plan::{
     StepId,
 };
 use planwright::planning::{
-    Effect, Entry, Evidence, Fact, Fresh, How, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place, Policy,
-    Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource, Run, RunId, StepState,
-    TalkFact, Trigger, Verdict, judge, level_of, next_effects, plan_tool,
+    Effect, Entry, Evidence, Fact, Fresh, Hold, How, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place,
+    Policy, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource, Run, RunId,
+    StepState, TalkFact, Trigger, Verdict, judge, level_of, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -68,6 +68,7 @@ pub(crate) enum Deed {
     Pauses,
     Resumes,
     Raises,
+    SkipsStep,
 }
 
 fn any_decision() -> impl Strategy<Value = Decided> {
@@ -129,6 +130,7 @@ fn any_whim() -> impl Strategy<Value = Whim> {
         Just(Deed::Pauses),
         Just(Deed::Resumes),
         Just(Deed::Raises),
+        Just(Deed::SkipsStep),
     ];
     let person = prop_oneof![3 => Just(None), 1 => deed.prop_map(Some)];
     (any_decision(), any::<bool>(), any::<bool>(), 0_u8..5, way, person)
@@ -143,12 +145,20 @@ pub(crate) struct Play<'a> {
     now: i64,
     /// What people may still do: they have better things to do than to speak for ever.
     deeds: u32,
+    /// What they say when they are asked whether to replan.
+    confirms: Option<bool>,
 }
 
 impl<'a> Play<'a> {
     pub(crate) fn new(whims: &'a [Whim], policy: Policy) -> Self {
-        let mut play =
-            Self { record: Record::default(), whims: whims.iter().cycle(), policy, now: 0, deeds: 12 };
+        let mut play = Self {
+            record: Record::default(),
+            whims: whims.iter().cycle(),
+            policy,
+            now: 0,
+            deeds: 12,
+            confirms: None,
+        };
         play.note(Fact::Triggered {
             by: maria(),
             permission: Permission::Write,
@@ -177,6 +187,7 @@ impl<'a> Play<'a> {
     /// Whether something was done.
     pub(crate) fn turn(&mut self) -> bool {
         self.post();
+        self.confirm();
         let Some(run) = self.record.live_run() else { return false };
         let Some(effect) = next_effects(run, &InFlight::new(), &self.policy).into_iter().next() else {
             return false;
@@ -242,12 +253,34 @@ impl<'a> Play<'a> {
             (Deed::Answers | Deed::Speaks, _) => {
                 Fact::CommentArrived { by, permission, comment: comment.unwrap(), used: true }
             }
+            (Deed::SkipsStep, _) => {
+                let open = self.run().plan().and_then(|plan| {
+                    let waits = |step: &&Step| self.run().step_state(plan, &step.id) == StepState::Waiting;
+                    plan.steps.iter().find(waits).map(|step| step.id.clone())
+                });
+                match open {
+                    Some(step) => Fact::StepSkipped { by, step, comment },
+                    None => Fact::CommentArrived { by, permission, comment: comment.unwrap(), used: true },
+                }
+            }
             (Deed::Pauses, _) => Fact::Paused { by, comment },
             (Deed::Resumes, _) => Fact::Resumed { by, comment },
             (Deed::Raises, _) => {
                 Fact::BudgetRaised { by, resource: Resource::ModelCalls, amount: 5, comment }
             }
         });
+    }
+
+    /// Of those who are asked whether to replan, some say yes, some no, and some nothing.
+    fn confirm(&mut self) {
+        let Some(Hold::Confirm(replan)) = self.record.live_run().and_then(Run::hold) else { return };
+        let (replan_id, by, comment) = (replan.id, maria(), None);
+        let fact = match self.confirms {
+            None => return,
+            Some(true) => ReplanFact::ReplanConfirmed { replan_id, by, comment, executed: true },
+            Some(false) => ReplanFact::ReplanDeclined { replan_id, by: Some(by), comment },
+        };
+        self.note(Fact::Replan(fact));
     }
 
     /// The comments stand as soon as they are wanted.
@@ -351,17 +384,52 @@ proptest! {
         total in 0_u32..6,
         separate in any::<bool>(),
         on_limit in prop_oneof![Just(OnLimit::Ask), Just(OnLimit::Continue), Just(OnLimit::Stop)],
+        confirms in any::<Option<bool>>(),
+        each in prop::array::uniform4(0_u32..3),
     ) {
-        let replan = ReplanPolicy { total, separate_call: separate, on_limit, ..ReplanPolicy::default() };
+        let [redecompositions, regenerations, partial_replans, plan_revisions] = each;
+        let replan = ReplanPolicy {
+            total,
+            separate_call: separate,
+            on_limit,
+            redecompositions,
+            regenerations,
+            partial_replans,
+            plan_revisions,
+            ..ReplanPolicy::default()
+        };
+        let limits = replan.clone();
         let mut play = Play::new(&whims, Policy { replan, ..Policy::default() });
+        play.confirms = confirms;
         let mut turns = 0;
         while play.turn() {
             turns += 1;
             prop_assert!(turns < 3_000, "it never ends: {:?}", play.run().replans);
         }
         let run = play.run();
-        let executed = run.replans.all.iter().filter(|replan| replan.executed() && replan.by.is_none()).count();
-        prop_assert!(executed <= total as usize, "{executed} of {total}");
+        // What a person only agreed to was still the model's wish.
+        let own = |replan: &&Replan| replan.by.is_none() || matches!(replan.verdict, Verdict::Confirm { .. });
+        let executed: Vec<&Replan> = run.replans.all.iter().filter(own).filter(|r| r.executed()).collect();
+        prop_assert!(executed.len() <= total as usize, "{} of {total}", executed.len());
+        for (level, most) in [
+            (Level::Partial, partial_replans),
+            (Level::Actions, regenerations),
+            (Level::Decomposition, redecompositions),
+            (Level::Goal, limits.clarifications),
+        ] {
+            let count = executed.iter().filter(|replan| replan.level() == Some(level)).count();
+            prop_assert!(count <= most as usize, "{level:?}: {count} of {most}");
+        }
+        let looked_back = |replan: &&&Replan| {
+            replan.phase == ReplanPhase::Reflection && replan.level() != Some(Level::Retry)
+        };
+        let revisions = executed.iter().filter(looked_back).count();
+        prop_assert!(revisions <= plan_revisions as usize, "{revisions} of {plan_revisions} revisions");
+        let open = |replan: &&Replan| {
+            matches!(replan.state, ReplanState::Confirming | ReplanState::Started)
+        };
+        let untold: Vec<u32> = run.replans.all.iter().filter(|r| !open(r)).map(|r| r.id).filter(|id| !run.replans.recorded.contains(id)).collect();
+        prop_assert!(!run.is_live() || untold.is_empty(), "nothing is said of {untold:?}");
         let rounds = run.talk.rounds.iter().filter(|round| !round.questions.is_empty()).count();
         prop_assert!(rounds <= 2);
         prop_assert!(!run.is_live() || run.hold().is_some(), "it neither ended nor waits: {:?}", run);
@@ -491,6 +559,16 @@ fn a_level_is_never_below_what_its_phase_can_redo() {
         ((ReplanType::None, None, Some(P::ActionSequence), P::Execution, false), Some(Level::Actions)),
         ((ReplanType::Retry, None, None, P::TaskDecomposition, false), Some(Level::Decomposition)),
         ((ReplanType::None, None, None, P::Execution, true), None),
+        ((ReplanType::Retry, None, Some(P::Execution), P::Execution, true), Some(Level::Retry)),
+        (
+            (ReplanType::PartialReplan, None, Some(P::TaskDecomposition), P::Execution, true),
+            Some(Level::Decomposition),
+        ),
+        ((ReplanType::GoalRevision, None, Some(P::ActionSequence), P::Execution, true), Some(Level::Goal)),
+        (
+            (ReplanType::PartialReplan, Some(Level::Partial), Some(P::GoalUnderstanding), P::Execution, true),
+            Some(Level::Partial),
+        ),
     ] {
         assert_eq!(level(given.0, given.1, given.2, given.3, given.4), expected, "{given:?}");
     }

@@ -7,7 +7,8 @@ use planwright::plan::{
 };
 use planwright::planning::{
     Effect, Entry, Evidence, Fact, Hold, How, InFlight, Limits, Outcome, Policy, Purpose, Question,
-    ReplanFact, ReplanPolicy, Reply, Run, RunId, StepState, TalkFact, Trigger, Verdict, next_effects,
+    ReplanFact, ReplanPolicy, ReplanResult, ReplanState, Reply, Run, RunId, StepState, TalkFact, Trigger,
+    Verdict, next_effects,
 };
 
 use crate::replans::{Play, Whim, look, maria, step, sure, usage};
@@ -244,4 +245,150 @@ fn a_retried_run_does_not_design_again() {
     let next = next_effects(play.run(), &InFlight::new(), &Policy::default());
     let asks = matches!(next.as_slice(), [Effect::Ask { question: Question::Sequence, .. }]);
     assert!(asks, "{next:?}");
+}
+
+fn skips(step: &str) -> Fact {
+    Fact::StepSkipped { by: maria(), step: StepId(step.to_owned()), comment: None }
+}
+
+#[test]
+fn leaving_another_step_out_is_no_answer_to_a_confirmation() {
+    for (step, asks) in [("task_1", false), ("task_2", true)] {
+        let whims = [whim(sure(0.4, ReplanType::PartialReplan), true)];
+        let mut play = Play::new(&whims, Policy::default());
+        three_actions(&mut play);
+        until(&mut play, |run| matches!(run.hold(), Some(Hold::Confirm(_))));
+        play.note(skips(step));
+        assert_eq!(matches!(play.run().hold(), Some(Hold::Confirm(_))), asks, "{step}");
+        play.turn();
+        assert!(play.run().end.is_none(), "{step}: {:?}", play.run().end);
+    }
+}
+
+#[test]
+fn where_no_step_is_open_there_are_no_actions_to_choose_anew() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    until(&mut play, |run| {
+        run.plan().is_some_and(|plan| {
+            let done =
+                |step: &planwright::plan::Step| matches!(run.step_state(plan, &step.id), StepState::Done(_));
+            !plan.steps.is_empty() && plan.steps.iter().all(done)
+        })
+    });
+    until(&mut play, |run| {
+        let next = next_effects(run, &InFlight::new(), &Policy::default());
+        matches!(next.as_slice(), [Effect::Ask { question: Question::Evaluate, .. }])
+    });
+    let key = play.run().key();
+    let said = sure(0.9, ReplanType::ActionRegeneration);
+    play.note(Fact::Replan(ReplanFact::Evaluated { key, said, usage: Some(usage()) }));
+    play.turn();
+    let replan = play.run().replans.all.last().unwrap();
+    assert_eq!(replan.verdict, Verdict::Replan { level: Level::Partial, sure: true });
+}
+
+#[test]
+fn a_summary_of_another_design_is_not_taken() {
+    use planwright::plan::{DecisionPoint, DesignOption, Tradeoffs};
+    let whims = [Whim { open: true, ..whim(Decided::Nothing, false) }];
+    let mut play = Play::new(&whims, Policy::default());
+    let asks = |question: Question| {
+        move |run: &Run| {
+            let next = next_effects(run, &InFlight::new(), &Policy::default());
+            matches!(next.as_slice(), [Effect::Ask { question: asked, .. }] if *asked == question)
+        }
+    };
+    until(&mut play, asks(Question::Design));
+    let option = |id: &str| DesignOption {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        description: String::new(),
+        tradeoffs: Tradeoffs::default(),
+        recommendation: false,
+    };
+    let options = vec![option("opt-a"), option("opt-b")];
+    let decisions = vec![DecisionPoint { id: "d-1".to_owned(), topic: "t".to_owned(), options }];
+    let key = play.run().key();
+    play.note(Fact::Talk(TalkFact::DecisionsFound { key, decisions, usage: usage() }));
+    let choose = |option: &str| {
+        Fact::Talk(TalkFact::Chosen {
+            by: maria(),
+            permission: Permission::Write,
+            decision: "d-1".to_owned(),
+            option: option.to_owned(),
+            rationale: String::new(),
+            comment: Some(CommentId(1)),
+        })
+    };
+    play.note(choose("opt-a"));
+    let key = play.run().key();
+    play.note(Fact::AskBegun { key: key.clone() });
+    play.note(choose("opt-b"));
+    play.note(Fact::Talk(TalkFact::DesignSummarised { key, summary: "a".to_owned(), usage: usage() }));
+    assert_eq!(play.run().talk.design.as_ref().unwrap().summary, None);
+    assert!(asks(Question::Summarise)(play.run()));
+}
+
+#[test]
+fn what_is_assumed_without_a_question_is_in_the_ledger() {
+    let Decided::Decision { mut decision } = sure(0.9, ReplanType::None) else { unreachable!() };
+    decision.replan_needed = false;
+    decision.details.assumptions_to_make = vec!["one tenant".to_owned()];
+    let whims = [whim(Decided::Decision { decision }, false)];
+    let mut play = Play::new(&whims, Policy::default());
+    until(&mut play, |run| run.plan().is_some());
+    let assumed: Vec<&str> = play.run().talk.assumptions.iter().map(|known| known.text.as_str()).collect();
+    assert_eq!(assumed, ["one tenant"]);
+}
+
+#[test]
+fn what_nobody_may_be_asked_any_more_is_in_the_ledger() {
+    let Decided::Decision { mut decision } = sure(0.9, ReplanType::ClarificationRequest) else {
+        unreachable!()
+    };
+    decision.clarification_needed = true;
+    decision.clarification_questions = vec![question(1, Some("SQLite"))];
+    let whims = [whim(Decided::Decision { decision }, false)];
+    let replan = ReplanPolicy { clarifications: 0, ..ReplanPolicy::default() };
+    let mut play = Play::new(&whims, Policy { replan, ..Policy::default() });
+    until(&mut play, |run| run.plan().is_some());
+    let assumed: Vec<&str> = play.run().talk.assumptions.iter().map(|known| known.text.as_str()).collect();
+    assert_eq!(assumed, ["which database 1 SQLite"]);
+}
+
+#[test]
+fn another_try_has_a_result_too() {
+    let whims = [whim(Decided::Nothing, true)];
+    let mut play = Play::new(&whims, Policy { max_reflections: 0, ..Policy::default() });
+    three_actions(&mut play);
+    until(&mut play, |run| run.replans.fresh.as_ref().is_some_and(|fresh| fresh.failed.is_some()));
+    let (key, said) = (play.run().key(), sure(0.9, ReplanType::Retry));
+    play.note(Fact::Replan(ReplanFact::DecisionGiven { key, said, usage: Some(usage()) }));
+    play.turn();
+    let retry = play.run().replans.all.last().unwrap();
+    assert_eq!(retry.level(), Some(Level::Retry));
+    let next = next_effects(play.run(), &InFlight::new(), &Policy::default());
+    let Some(Effect::Note { facts, .. }) = next.first() else { panic!("{next:?}") };
+    let ended = matches!(
+        &facts[..],
+        [Fact::Replan(ReplanFact::ReplanEnded { result: ReplanResult::Success, executed: true, .. })]
+    );
+    assert!(ended, "{facts:?}");
+}
+
+#[test]
+fn a_plan_in_the_making_is_told_when_another_comes_first() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    until(&mut play, |run| run.plan().is_some_and(|plan| plan.sequence.is_some()));
+    for _ in 0..2 {
+        play.note(replan_asked());
+        play.turn();
+    }
+    let states: Vec<bool> =
+        play.run().replans.all.iter().map(|r| matches!(r.state, ReplanState::Failed { .. })).collect();
+    assert_eq!(states, [true, false]);
+    until(&mut play, |run| run.end.is_some());
+    assert_eq!(play.run().replans.recorded.len(), 2);
 }

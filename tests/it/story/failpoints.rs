@@ -61,11 +61,14 @@ struct Tale {
     plan: fn() -> Vec<Value>,
     /// Whether the goal is asked about, and the rest is planned anew in the middle.
     talks: bool,
+    /// Whether it is designed with people first, who answer nothing in time; the model is unsure, and gets stuck twice.
+    designs: bool,
 }
 
-const SMALL: Tale = Tale { plan: small_plan, talks: false };
-const LONG: Tale = Tale { plan: long_plan, talks: false };
-const TALK: Tale = Tale { plan: stuck_plan, talks: true };
+const SMALL: Tale = Tale { plan: small_plan, talks: false, designs: false };
+const LONG: Tale = Tale { plan: long_plan, talks: false, designs: false };
+const TALK: Tale = Tale { plan: stuck_plan, talks: true, designs: false };
+const DESIGN: Tale = Tale { plan: stuck_plan, talks: true, designs: true };
 
 impl Tale {
     /// Each plan is put up once.
@@ -103,6 +106,32 @@ fn make_it_talk(scene: &Scene) {
         let step = json!({"id": "task_4", "description": "The other way", "dependencies": [],
                           "estimated_complexity": "low", "required_tools": [], "rests_on": []});
         let other = action("task_4", "create", json!({"path": "notes/4.md", "content": "note 4\n"}));
+        json!({"subtasks": [step], "execution_order": ["task_4"], "actions": [other]})
+    });
+}
+
+/// A model that is not sure, and whose other way does not work either.
+fn make_it_unsure(scene: &Scene) {
+    scene.model.always_say("goal_understanding", |_| clear());
+    scene.model.always_say("discovery_questions", |_| {
+        json!({"questions": [{"type": "scope", "question": "Which logins?", "options": [], "assumption": "both"}]})
+    });
+    scene.model.always_say("design_decisions", |_| super::design::decisions());
+    scene.model.always_say("design_summary", |_| json!({"summary": "As chosen."}));
+    scene.model.always_say("reflection", |_| {
+        json!({
+            "action_id": "", "status": "failure", "evaluation": "It is stuck.", "alignment_with_plan": "no",
+            "issues_identified": [], "plan_revision_needed": false,
+            "replan_decision": decision(json!({
+                "replan_needed": true, "confidence": 0.4, "replan_type": "partial_replan", "replan_level": 2,
+                "reasoning": "Perhaps there is another way.",
+            })),
+        })
+    });
+    scene.model.always_say("plan_revision", |_| {
+        let step = json!({"id": "task_4", "description": "The other way", "dependencies": [],
+                          "estimated_complexity": "low", "required_tools": [], "rests_on": []});
+        let other = action("task_4", "write", json!({"path": "stuck/4.md"}));
         json!({"subtasks": [step], "execution_order": ["task_4"], "actions": [other]})
     });
 }
@@ -158,15 +187,21 @@ fn worker(asked: &Asked) -> Value {
 }
 
 async fn scene(tale: Tale) -> Scene {
-    let settings = format!(
-        "planning: {{ enabled: true }}\ntools: {{ commands: {{ build: {{ argv: {} }} }} }}\n",
-        json!(BUILD)
-    );
+    let planning = if tale.designs {
+        "{ enabled: true, interactive: always, replanning: { goal_understanding: { auto_assume_timeout_minutes: 0 }, \
+         execution: { max_partial_replans: 1 } } }"
+    } else {
+        "{ enabled: true }"
+    };
+    let settings =
+        format!("planning: {planning}\ntools: {{ commands: {{ build: {{ argv: {} }} }} }}\n", json!(BUILD));
     let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
     let plan = (tale.plan)();
     scene.model.always_say("action_sequence", move |_| sequence(plan.clone()));
     scene.model.always_say("worker_turn", worker);
-    if tale.talks {
+    if tale.designs {
+        make_it_unsure(&scene);
+    } else if tale.talks {
         make_it_talk(&scene);
     }
     scene
@@ -182,22 +217,39 @@ fn stage(scene: &Scene) -> &Stage {
 struct People {
     assigned: Option<(Delivery, bool)>,
     answered: Option<(Delivery, bool)>,
+    /// What is answered with these words, once.
+    replied: BTreeMap<&'static str, (Delivery, bool)>,
     /// One for each preview.
     approved: Vec<(Delivery, bool)>,
     resumed: usize,
 }
 
+/// How a comment begins that is answered, what it has, and the answer.
+const REPLIES: [(&str, &str, &str); 5] = [
+    ("## 🧭 Design Decisions", "d-1", "/choose d-1 opt-a because it is simple"),
+    ("## 🧭 Design Decisions", "d-2", "/choose d-2 opt-b because it lasts"),
+    ("## 🧭 Design Summary", "As chosen.", "/approve the design"),
+    ("## 🔄", "is a yes", "/replan yes"),
+    ("## 🔄", "skip task_4", "/skip task_4"),
+];
+
 impl People {
     async fn act(&mut self, scene: &Scene, bot: &Process<'_>) {
         let assigned = self.assigned.get_or_insert_with(|| (scene.webhook(&scene.assigned(MARIA)), false));
         tell(bot, assigned).await;
+        for (begins, has, words) in REPLIES {
+            let asked = |body: &String| body.starts_with(begins) && body.contains(has);
+            if !self.replied.contains_key(words) && scene.comments().iter().any(asked) {
+                self.replied.insert(words, (scene.webhook(&scene.said(MARIA, words)), false));
+            }
+        }
         if self.answered.is_none() && scene.comments().iter().any(|body| body.starts_with("## ❓")) {
             self.answered = Some((scene.webhook(&scene.said(MARIA, "1. only the web one")), false));
         }
         if self.approved.len() < scene.previews().len() {
             self.approved.push((scene.webhook(&scene.said(MARIA, "/approve")), false));
         }
-        for said in self.answered.iter_mut().chain(&mut self.approved) {
+        for said in self.replied.values_mut().chain(&mut self.answered).chain(&mut self.approved) {
             tell(bot, said).await;
         }
         // A program that was running when the bot died is run again only when somebody says so.
@@ -307,7 +359,8 @@ fn look(scene: &Scene, tale: Tale, point: Point) -> Ending {
     assert_eq!(scene.previews().len(), tale.previews(), "{point:?}: one request, one preview");
     let asides = |with: &str| scene.comments().iter().filter(|body| body.starts_with(with)).count();
     let told = usize::from(tale.talks);
-    assert_eq!((asides("## ❓"), asides("## 🔄")), (told, told), "{point:?}: {:?}", scene.comments());
+    let replans = told + usize::from(tale.designs);
+    assert_eq!((asides("## ❓"), asides("## 🔄")), (told, replans), "{point:?}: {:?}", scene.comments());
     let interrupted = scene.entries("action_interrupted");
     let begun = counted(scene, "action_begun");
     for (action, times) in &begun {
@@ -452,6 +505,32 @@ async fn a_run_of_twenty_actions_survives_death_at_each_kind_of_point() {
 async fn a_run_that_talks_and_replans_survives_death_at_every_append() {
     let control = tell_story(TALK, Point::Never).await;
     survive(TALK, (1..=control.journal.len()).map(Point::Append).collect(), &control.ending).await;
+}
+
+/// What only a design, a silence, a confirmation and a standstill bring: each kind of entry has its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_designs_and_stands_still_survives_death_at_each_kind_of_append() {
+    const KINDS: [&str; 13] = [
+        "questions_posted",
+        "timer_fired",
+        "assumed",
+        "decisions_found",
+        "decisions_posted",
+        "chosen",
+        "design_summarised",
+        "review_posted",
+        "design_approved",
+        "replan_decision",
+        "replan_confirmed",
+        "replan_ended",
+        "step_skipped",
+    ];
+    let control = tell_story(DESIGN, Point::Never).await;
+    // The last of each kind: of the decisions it is the one that brings the standstill.
+    let last = |kind: &&str| control.journal.iter().rposition(|entry| entry.split(' ').next() == Some(*kind));
+    let points: Vec<Point> = KINDS.iter().filter_map(last).map(|place| Point::Append(place + 1)).collect();
+    assert_eq!(points.len(), KINDS.len(), "{:?}", control.journal);
+    survive(DESIGN, points, &control.ending).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

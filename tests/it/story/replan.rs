@@ -281,13 +281,45 @@ async fn an_identical_plan_is_no_new_plan() {
         json!({"replan_needed": true, "replan_type": "action_regeneration", "replan_level": 3, "reasoning": "anew"}),
     );
     let open = action("task_2", "write", json!({"path": "notes/2.md"}));
-    scene.model.say("action_sequence", json!({"execution_order": ["task_2", "task_3"], "actions": [open, file("task_3", "3"), file("task_2", "1")]}));
+    scene.model.say(
+        "action_sequence",
+        json!({"execution_order": ["task_2", "task_3"], "actions": [open, file("task_3", "3")]}),
+    );
     scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "-"}));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     let revised = scene.entries("plan_revised");
     assert!(revised.len() == 1 && revised[0]["result"] == "failure", "{revised:?}");
     assert!(scene.card().contains("waiting") || scene.card().contains("⏸"), "{}", scene.card());
+    bot.ends().await;
+}
+
+/// The first plan, another, and the first again: what it comes back to was tried already.
+#[tokio::test]
+async fn plans_that_take_turns_are_found_out() {
+    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
+    let open = |name: &str| action("task_x", "write", json!({"path": format!("notes/{name}.md")}));
+    let step = json!({"id": "task_x", "description": "Try", "dependencies": [], "estimated_complexity": "low",
+                      "required_tools": [], "rests_on": []});
+    let first = json!({"id": "task_1", "description": "Begin", "dependencies": [], "estimated_complexity": "low",
+                       "required_tools": [], "rests_on": []});
+    scene.model.say("task_decomposition", json!({"reasoning": "r", "subtasks": [first, step]}));
+    scene.model.say(
+        "action_sequence",
+        json!({"execution_order": ["task_1", "task_x"], "actions": [file("task_1", "1"), open("a")]}),
+    );
+    for name in ["b", "a"] {
+        difficulty(&scene);
+        let wish = json!({"replan_needed": true, "replan_type": "partial_replan", "replan_level": 2, "reasoning": name});
+        reflects(&scene, wish);
+        scene.model.say("plan_revision", revision(&[("task_x", "Try")], vec![open(name)]));
+    }
+    scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "-"}));
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let results: Vec<Value> = scene.entries("plan_revised").iter().map(|e| e["result"].clone()).collect();
+    assert_eq!(results, ["success", "failure"], "{:?}", scene.facts());
+    assert_eq!(outcomes(&scene), ["a1 succeeded", "a2 failed", "a3 failed"], "it is not tried again");
     bot.ends().await;
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn decision(given: Value) -> Value {
     full
 }
 
-fn two_questions() -> Value {
+pub(crate) fn two_questions() -> Value {
     json!([
         {"id": "q-1", "type": "scope", "question": "Which logins?", "context": "There are two.",
          "options": ["web", "api"], "assumption": "both"},
@@ -45,13 +45,13 @@ fn two_questions() -> Value {
 }
 
 /// The newest comment of the bot that asks something.
-fn asked(scene: &Scene) -> (CommentId, String) {
+pub(crate) fn asked(scene: &Scene) -> (CommentId, String) {
     let mut all = scene.bot_comments();
     all.retain(|(_, body)| body.starts_with("## ❓"));
     all.pop().unwrap_or_else(|| panic!("nothing was asked: {:?}", scene.comments()))
 }
 
-fn tick(scene: &Scene, by: AccountId, id: CommentId, body: &str) -> planwright::domain::Event {
+pub(crate) fn tick(scene: &Scene, by: AccountId, id: CommentId, body: &str) -> planwright::domain::Event {
     scene.act(|world, thread, now| world.edit_comment((thread, id), by, body, now))
 }
 
@@ -156,7 +156,7 @@ async fn a_question_can_be_skipped_and_an_unknown_one_cannot() {
     bot.ends().await;
 }
 
-const AT_ONCE: &str =
+pub(crate) const AT_ONCE: &str =
     "planning: { enabled: true, replanning: { goal_understanding: { auto_assume_timeout_minutes: 0 } } }\n";
 
 #[tokio::test]
