@@ -6,6 +6,7 @@ mod account;
 mod change;
 mod command;
 mod event;
+mod lang;
 mod permission;
 mod thread;
 
@@ -13,6 +14,7 @@ pub use account::{Account, AccountId, AccountKind};
 pub use change::{ChangeBranch, ChangeRequest, NewChangeRequest, Readiness, Repository};
 pub use command::{Command, Spoken, VERBS, Verb, parse_command};
 pub use event::{Comment, CommentId, Event, EventKind, Reaction, Thread};
+pub use lang::Lang;
 pub use permission::{Permission, Right, Verdict};
 pub use thread::{ForgeKind, ParseThreadError, Project, ThreadKind, ThreadRef};
 

@@ -69,7 +69,7 @@ pub(super) async fn gather(
         is_change_request: state.is_change_request,
         comments,
         documents,
-        language: settings.language.name().map(str::to_owned),
+        language: settings.language.name().or(run.lang.name()).map(str::to_owned),
         fence: run.id.0.replace('-', ""),
         requester: Some(run.requester.id),
     };

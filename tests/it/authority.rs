@@ -50,6 +50,7 @@ fn running() -> Record {
         comment: None,
         budget: planwright::planning::Limits::default(),
         why: None,
+        lang: planwright::domain::Lang::English,
     };
     Record::fold(&[Entry { seq: 1, at: Millis(1), run: Some(RunId("r".to_owned())), fact }])
 }
@@ -77,6 +78,7 @@ fn facts(record: &Record, actor: &Account, permission: Option<Permission>, kind:
         on_assign: true,
         on_label: Some("planwright".to_owned()),
         on_mention: true,
+        lang: None,
         broken_file: None,
     };
     let seen = Observation {

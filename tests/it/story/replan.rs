@@ -32,7 +32,7 @@ pub(crate) fn difficulty(scene: &Scene) {
     );
 }
 
-pub(crate) fn writes(scene: &Scene, path: &str) {
+fn writes(scene: &Scene, path: &str) {
     scene.model.say(
         "worker_turn",
         json!({
@@ -63,7 +63,7 @@ pub(crate) fn revision(steps: &[(&str, &str)], actions: Vec<Value>) -> Value {
     json!({"subtasks": steps.iter().map(subtask).collect::<Vec<_>>(), "execution_order": order, "actions": actions})
 }
 
-pub(crate) fn outcomes(scene: &Scene) -> Vec<String> {
+fn outcomes(scene: &Scene) -> Vec<String> {
     let of = |entry: &Value| {
         format!("{} {}", entry["action"].as_str().unwrap(), entry["outcome"]["result"].as_str().unwrap())
     };
