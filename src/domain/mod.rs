@@ -6,6 +6,7 @@ mod account;
 mod change;
 mod command;
 mod event;
+mod lang;
 mod permission;
 mod thread;
 
@@ -15,6 +16,7 @@ pub use change::{
 };
 pub use command::{Command, Spoken, VERBS, Verb, parse_command};
 pub use event::{Comment, CommentId, DiffLine, Event, EventKind, Reaction, Thread};
+pub use lang::Lang;
 pub use permission::{Permission, Right, Verdict};
 pub use thread::{ForgeKind, ParseThreadError, Project, ThreadKind, ThreadRef};
 

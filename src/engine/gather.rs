@@ -115,7 +115,7 @@ pub(super) async fn gather(
         diff,
         comments,
         documents,
-        language: settings.language.name().map(str::to_owned),
+        language: settings.language.name().or(run.lang.name()).map(str::to_owned),
         fence: ctx.fence(&run.id),
         requester: Some(run.requester.id),
     };

@@ -4,7 +4,9 @@ use super::ctx::Ctx;
 use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
-use crate::domain::{Command, CommentId, Event, EventKind, Millis, Project, Spoken, Thread, parse_command};
+use crate::domain::{
+    Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread, parse_command,
+};
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{
@@ -297,5 +299,6 @@ pub(super) fn rules_of(settings: &RepoSettings) -> Rules {
         on_label: settings.triggers.label.clone(),
         on_mention: settings.triggers.mention,
         broken_file: None,
+        lang: settings.language.name().map(Lang::named),
     }
 }

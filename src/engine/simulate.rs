@@ -12,7 +12,7 @@ use super::route::rules_of;
 use super::settings::{Settled, settings};
 use super::{perform, preflight};
 use crate::config::RepoSettings;
-use crate::domain::{Permission, ThreadRef};
+use crate::domain::{Lang, Permission, ThreadRef};
 use crate::forge::ForgeError;
 use crate::planning::{
     Effect, Entry, Fact, InFlight, Key, Policy, Question, Record, Run, RunId, Trigger, next_effects,
@@ -36,7 +36,7 @@ pub struct Simulated {
 pub async fn simulate(ctx: &Arc<Ctx>, thread: &ThreadRef) -> anyhow::Result<Simulated> {
     let forge = ctx.forge(thread.project.forge)?;
     let bot = forge.me().await.context("cannot look up the bot's own account")?;
-    forge.thread(thread).await.map_err(|error| unreadable(thread, error))?;
+    let state = forge.thread(thread).await.map_err(|error| unreadable(thread, error))?;
     let settings = match settings(ctx, &thread.project).await? {
         Settled::Settings(settings) => *settings,
         Settled::BrokenFile(why) => {
@@ -44,6 +44,8 @@ pub async fn simulate(ctx: &Arc<Ctx>, thread: &ThreadRef) -> anyhow::Result<Simu
         }
     };
     let mut desk = Memory::new(ctx, thread, &settings);
+    let lang = settings.language.name().map(Lang::named);
+    let lang = lang.unwrap_or_else(|| Lang::of([state.title.as_str(), state.body.as_str()]));
     // Nobody asked for it, so it is in the bot's own name: no comment counts for more than it would anyway.
     desk.note(vec![Fact::Triggered {
         by: bot.clone(),
@@ -53,6 +55,7 @@ pub async fn simulate(ctx: &Arc<Ctx>, thread: &ThreadRef) -> anyhow::Result<Simu
         comment: None,
         budget: rules_of(&settings).budget,
         why: None,
+        lang,
     }])?;
     desk.plan().await?;
     let run = desk.record.run.context("there is no run")?;

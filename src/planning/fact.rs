@@ -10,7 +10,7 @@ use super::replans::ReplanFact;
 use super::talk::TalkFact;
 use super::work::{Evidence, Outcome};
 use crate::actions::{Ground, Issue, Spec};
-use crate::domain::{Account, CommentId, Millis, Permission, ThreadRef};
+use crate::domain::{Account, CommentId, Lang, Millis, Permission, ThreadRef};
 use crate::plan::{Action, ActionId, Call, Decided, Goal, Reflection, Step, StepId};
 use crate::prompts::Usage;
 
@@ -31,6 +31,9 @@ pub enum Fact {
         /// Why somebody wants another plan than the one of the run before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// The language of our own sentences, as the settings or the thread had it when the run began.
+        #[serde(default, skip_serializing_if = "Lang::is_english")]
+        lang: Lang,
     },
     /// Somebody asked for something without the right to it.
     Refused {

@@ -13,7 +13,7 @@ use super::proposal::Actor;
 use super::record::Record;
 use super::run::Run;
 use crate::domain::{
-    Account, AccountId, AccountKind, Command, Comment, CommentId, Event, EventKind, Millis, Permission,
+    Account, AccountId, AccountKind, Command, Comment, CommentId, Event, EventKind, Lang, Millis, Permission,
     Right, Spoken, Thread, Verdict, parse_command,
 };
 use crate::plan::ActionId;
@@ -27,6 +27,8 @@ pub struct Rules {
     pub on_mention: bool,
     /// What a run may use that starts now.
     pub budget: Limits,
+    /// The language that people are answered in; `None`: the thread's own.
+    pub lang: Option<Lang>,
     /// Why the repository's own settings file cannot be understood, if so.
     pub broken_file: Option<String>,
 }
@@ -373,11 +375,16 @@ impl Reading<'_> {
             }
             let permission = self.permission();
             let budget = self.seen.rules.budget.clone();
-            let (event_at, why) = (self.event.at, why.map(str::to_owned));
+            let (event_at, why, lang) = (self.event.at, why.map(str::to_owned), self.lang());
             let triggered =
-                Fact::Triggered { by: by.clone(), permission, how, event_at, comment, budget, why };
+                Fact::Triggered { by: by.clone(), permission, how, event_at, comment, budget, why, lang };
             if self.is_on_hold() { vec![triggered, self.paused(None)] } else { vec![triggered] }
         })
+    }
+
+    fn lang(&self) -> Lang {
+        let thread = self.seen.thread.map(|thread| [thread.title.as_str(), thread.body.as_str()]);
+        self.seen.rules.lang.unwrap_or_else(|| Lang::of(thread.into_iter().flatten()))
     }
 
     /// The label holds whatever starts on the thread, also when it was there first.

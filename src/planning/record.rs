@@ -11,7 +11,7 @@ use super::notice::{Notice, Trigger};
 use super::proposal::Request;
 use super::replanned::outline;
 use super::run::{EndState, Run, RunId};
-use crate::domain::{CommentId, Millis, Permission};
+use crate::domain::{CommentId, Lang, Millis, Permission};
 
 /// At most this many answers to comments on one thread within an hour: two bots that answer each other fall silent.
 const REPLIES_AN_HOUR: usize = 10;
@@ -77,6 +77,12 @@ impl Record {
         self.run.as_deref().filter(|run| run.is_live())
     }
 
+    /// The language of the newest run; before there is one, nobody has looked.
+    #[must_use]
+    pub fn lang(&self) -> Lang {
+        self.run.as_ref().map_or(Lang::English, |run| run.lang)
+    }
+
     /// The request that this comment is the preview of, if the live run has such a one.
     #[must_use]
     pub fn preview_request(&self, comment: CommentId) -> Option<&Request> {
@@ -124,7 +130,7 @@ impl Record {
     }
 
     fn start(&mut self, entry: &Entry) {
-        let (Some(id), Fact::Triggered { by, permission, how, event_at, budget, why, .. }) =
+        let (Some(id), Fact::Triggered { by, permission, how, event_at, budget, why, lang, .. }) =
             (&entry.run, &entry.fact)
         else {
             return;
@@ -138,6 +144,7 @@ impl Record {
         let run = Run {
             event_at: *event_at,
             budget: budget.clone(),
+            lang: *lang,
             sources: entry.fact.spoken_in().into_iter().collect(),
             rights: [(by.id, *permission)].into(),
             ..run

@@ -14,7 +14,7 @@ use super::replans::{LimitHit, Replan, ReplanState, Replans};
 use super::talk::{Design, Round, Talk};
 use super::work::{StepState, Work, Works};
 use crate::actions::{Ground, Spec};
-use crate::domain::{Account, AccountId, CommentId, Millis, Permission, ThreadRef};
+use crate::domain::{Account, AccountId, CommentId, Lang, Millis, Permission, ThreadRef};
 use crate::plan::{Action, ActionId, Goal, Level, Question, Reflection, Step, StepId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,6 +34,8 @@ pub struct Run {
     pub how: Trigger,
     pub started_at: Millis,
     pub event_at: Option<Millis>,
+    /// The language of our own sentences.
+    pub lang: Lang,
     pub goal: Option<Goal>,
     pub talk: Talk,
     pub replans: Replans,
@@ -261,6 +263,7 @@ impl Run {
             how,
             started_at,
             event_at: None,
+            lang: Lang::English,
             goal: None,
             talk: Talk::default(),
             replans: Replans::default(),

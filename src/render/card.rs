@@ -5,7 +5,7 @@ use super::notice::replan_line;
 use super::revisions::{count_earlier, footer, history, title, why};
 use super::status::{cost, status};
 use super::words::fitting;
-use super::{Voice, ledger, line};
+use super::{Voice, ledger, line, words};
 use crate::domain::Reaction;
 use crate::planning::{EndState, Run};
 
@@ -53,9 +53,9 @@ fn text(run: &Run, voice: &Voice, size: Size) -> String {
     parts.extend(run.plan().filter(|plan| !plan.steps.is_empty()).map(|plan| footer(run, plan)));
     parts.extend(work_kept(run));
     if matches!(run.end.as_ref().map(|end| &end.state), Some(EndState::Failed { .. })) {
-        parts.push(format!(
-            "<sub>What happened is in the history of this thread, under run `{}`.</sub>",
-            run.id
+        parts.push(run.lang.pick(
+            format!("<sub>What happened is in the history of this thread, under run `{}`.</sub>", run.id),
+            format!("<sub>経緯はこのスレッドの履歴 (run `{}`) にあります。</sub>", run.id),
         ));
     }
     parts.extend(hidden(run));
@@ -67,8 +67,11 @@ fn steps(run: &Run, is_revised: bool, cap: usize) -> Option<String> {
     let plan = run.plan()?;
     let list = match (plan.steps.is_empty(), run.is_live()) {
         (false, _) => checklist(run, plan, cap),
-        (true, true) => "*It is being made.*".to_owned(),
-        (true, false) => "*There is none: the run ended before.*".to_owned(),
+        (true, true) => run.lang.pick("*It is being made.*", "*作成中です。*").to_owned(),
+        (true, false) => run
+            .lang
+            .pick("*There is none: the run ended before.*", "*作成される前に終了しました。*")
+            .to_owned(),
     };
     match (is_revised, plan.steps.is_empty()) {
         (true, _) => Some(format!("### New Plan:\n{list}")),
@@ -107,8 +110,11 @@ fn work_kept(run: &Run) -> Option<String> {
     let count = commits.count();
     let early = run.end.as_ref().is_some_and(|end| end.state != EndState::Completed);
     (early && count > 0 && run.delivery.is_none()).then(|| {
-        let s = if count == 1 { "commit" } else { "commits" };
-        format!("The work so far is kept on the branch `{}` ({count} {s}).", place.branch)
+        let (branch, commits) = (&place.branch, words::count(count, "commit"));
+        run.lang.pick(
+            format!("The work so far is kept on the branch `{branch}` ({commits})."),
+            format!("ここまでの作業はブランチ `{branch}` に残してあります ({count} コミット)。"),
+        )
     })
 }
 
@@ -118,21 +124,26 @@ fn hidden(run: &Run) -> Option<String> {
         1 => "1 hidden character was".to_owned(),
         n => format!("{n} hidden characters were"),
     };
-    Some(format!(
-        "<sub>{count} removed from what I was given to read here; people do not see them either.</sub>"
+    Some(run.lang.pick(
+        format!(
+            "<sub>{count} removed from what I was given to read here; people do not see them either.</sub>"
+        ),
+        format!("<sub>読み込んだ文章から、人の目に見えない文字 {} 個を取り除きました。</sub>", run.hidden),
     ))
 }
 
 /// Counts up to a few only: otherwise everybody could make the bot edit its card without end.
 fn unused(run: &Run) -> Option<String> {
-    match run.unused_comments {
-        0 => None,
-        MANY.. => {
-            Some("<sub>Many comments by people who may not steer this run were not used.</sub>".to_owned())
-        }
-        1 => Some("<sub>1 comment by somebody who may not steer this run was not used.</sub>".to_owned()),
-        n => Some(format!("<sub>{n} comments by people who may not steer this run were not used.</sub>")),
-    }
+    let (english, japanese) = match run.unused_comments {
+        0 => return None,
+        MANY.. => ("Many comments by people who may not steer this run were".to_owned(), "多数".to_owned()),
+        1 => ("1 comment by somebody who may not steer this run was".to_owned(), "1 件".to_owned()),
+        n => (format!("{n} comments by people who may not steer this run were"), format!("{n} 件")),
+    };
+    Some(run.lang.pick(
+        format!("<sub>{english} not used.</sub>"),
+        format!("<sub>この作業に指示する権限のない人のコメント ({japanese}) は使いませんでした。</sub>"),
+    ))
 }
 
 #[cfg(test)]

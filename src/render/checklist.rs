@@ -2,7 +2,7 @@
 
 use super::line;
 use super::status::who;
-use crate::domain::{Account, AccountId};
+use crate::domain::{Account, AccountId, Lang};
 use crate::plan::Step;
 use crate::planning::{Ended, NOTHING_TO_CHANGE, Outcome, Revision, Run, StepState};
 
@@ -15,46 +15,53 @@ pub(super) fn checklist(run: &Run, plan: &Revision, cap: usize) -> String {
 
 fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
     let what = format!("**{}**: {}", step.id, line(&step.description, cap));
-    let live = run.is_live();
+    let (live, lang) = (run.is_live(), run.lang);
     match run.step_state(plan, &step.id) {
         StepState::Waiting => format!("- [ ] {what}"),
         StepState::AtWork if live => format!("- [ ] {what} ⏳"),
-        StepState::AtWork => format!("- [ ] {what} — begun"),
-        StepState::Done(ended) => format!("- [x] {what} — {}", evidence(&ended)),
+        StepState::AtWork => format!("- [ ] {what} — {}", lang.pick("begun", "着手済み")),
+        StepState::Done(ended) => format!("- [x] {what} — {}", evidence(&ended, lang)),
         StepState::Failed(why) => format!("- [ ] {what} — ❌ {}", line(why, cap)),
-        StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by)),
-        StepState::LeftOut => format!("- [ ] ~~{what}~~ ⏭ not approved"),
+        StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by, lang)),
+        StepState::LeftOut => format!("- [ ] ~~{what}~~ ⏭ {}", not_approved(lang)),
     }
 }
 
 /// What a reader can check: commits, exit codes; else that all was as it should be, or that it was looked at.
-pub(super) fn evidence(ended: &[&Ended]) -> String {
+pub(super) fn evidence(ended: &[&Ended], lang: Lang) -> String {
     let mut shown: Vec<String> = vec![];
     let commits: Vec<&str> = ended.iter().filter_map(|ended| ended.evidence.commit.as_deref()).collect();
     shown.extend(
         commits.iter().take(SHOWN_COMMITS).map(|commit| format!("`{}`", commit.get(..7).unwrap_or(commit))),
     );
     if commits.len() > SHOWN_COMMITS {
-        shown.push(format!("and {} more commits", commits.len() - SHOWN_COMMITS));
+        let more = commits.len() - SHOWN_COMMITS;
+        shown.push(lang.pick(format!("and {more} more commits"), format!("ほか {more} コミット")));
     }
-    shown.extend(
-        ended.iter().filter_map(|ended| ended.evidence.exit_code).map(|code| format!("exit code {code}")),
-    );
+    let codes = ended.iter().filter_map(|ended| ended.evidence.exit_code);
+    shown.extend(codes.map(|code| lang.pick(format!("exit code {code}"), format!("終了コード {code}"))));
     let failed = ended.iter().filter(|ended| matches!(ended.outcome, Outcome::Failed { .. })).count();
     if failed > 0 {
-        shown.push(format!("{failed} optional failed"));
+        shown.push(lang.pick(format!("{failed} optional failed"), format!("任意の {failed} 件が失敗")));
     }
     let idle = ended.iter().any(|ended| ended.actual == NOTHING_TO_CHANGE);
     match (shown.is_empty(), idle) {
         (false, _) => shown.join(", "),
-        (true, true) => "nothing to change".to_owned(),
-        (true, false) => "looked".to_owned(),
+        (true, true) => lang.pick("nothing to change", "変更の必要なし").to_owned(),
+        (true, false) => lang.pick("looked", "確認済み").to_owned(),
     }
 }
 
 /// Nobody in particular skipped what was left out at a limit.
-pub(super) fn skipped(by: &Account) -> String {
-    if by.id == AccountId(0) { "skipped".to_owned() } else { format!("skipped by {}", who(by)) }
+pub(super) fn skipped(by: &Account, lang: Lang) -> String {
+    if by.id == AccountId(0) {
+        return lang.pick("skipped", "省略").to_owned();
+    }
+    lang.pick(format!("skipped by {}", who(by)), format!("{} が省略", who(by)))
+}
+
+pub(super) fn not_approved(lang: Lang) -> &'static str {
+    lang.pick("not approved", "未承認")
 }
 
 pub(super) fn done(run: &Run, plan: &Revision) -> usize {
@@ -75,8 +82,8 @@ mod tests {
         };
         let (idle, looked) = (ended(NOTHING_TO_CHANGE, None), ended("read 3 lines", None));
         let changed = ended("committed", Some("a1b2c3d4"));
-        assert_eq!(evidence(&[&looked]), "looked");
-        assert_eq!(evidence(&[&looked, &idle]), "nothing to change");
-        assert_eq!(evidence(&[&idle, &changed]), "`a1b2c3d`");
+        assert_eq!(evidence(&[&looked], Lang::English), "looked");
+        assert_eq!(evidence(&[&looked, &idle], Lang::English), "nothing to change");
+        assert_eq!(evidence(&[&idle, &changed], Lang::English), "`a1b2c3d`");
     }
 }

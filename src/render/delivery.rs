@@ -1,14 +1,14 @@
 //! Purpose: the text of the change request that a run hands over. All of it comes from the journal: what was done with
 //! its commits, what was not done and why.
 
-use super::checklist::{done, evidence, skipped};
+use super::checklist::{done, evidence, not_approved, skipped};
 use super::ledger::{assumptions, decided};
 use super::neutral::plain_line;
 use super::revisions::given_up;
 use super::status::who;
 use super::words::{ended, fitting};
 use super::{Voice, line};
-use crate::domain::ThreadRef;
+use crate::domain::{Lang, ThreadRef};
 use crate::planning::{Revision, Run, StepState};
 
 const TITLE_CAP: usize = 120;
@@ -37,15 +37,20 @@ fn body(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice, cap: usiz
         section("Done before the plan was changed", &done_before(run, cap)),
         section("Assumptions", &assumptions(run, cap)),
         section("Decisions", &design.map_or(vec![], |design| decided(design, cap))),
-        approvals(plan),
-        format!(
-            "<sub>By {} for {}, run `{}`. A review that asks for changes sends me back to work on this branch.</sub>",
-            voice.handle(),
-            who(&run.requester),
-            run.id
-        ),
+        approvals(plan, run.lang),
+        signature(run, voice),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn signature(run: &Run, voice: &Voice) -> String {
+    let (bot, by, id) = (voice.handle(), who(&run.requester), &run.id);
+    run.lang.pick(
+        format!(
+            "<sub>By {bot} for {by}, run `{id}`. A review that asks for changes sends me back to work on this branch.</sub>"
+        ),
+        format!("<sub>{by} の依頼による {bot} の作業 (run `{id}`)。レビューで変更を求められると、このブランチで作業を続けます。</sub>"),
+    )
 }
 
 fn section(title: &str, lines: &[String]) -> String {
@@ -60,13 +65,13 @@ fn done_before(run: &Run, cap: usize) -> Vec<String> {
         for step in &plan.steps {
             if let StepState::Done(ended) = then.step_state(plan, &step.id) {
                 let what = line(&step.description, cap);
-                lines.push(format!("- **{}**: {what} — {} ({name})", step.id, evidence(&ended)));
+                lines.push(format!("- **{}**: {what} — {} ({name})", step.id, evidence(&ended, run.lang)));
             }
         }
     }
     let more = lines.len().saturating_sub(MOST_BEFORE);
     lines.truncate(MOST_BEFORE);
-    ended(lines, more)
+    ended(lines, more, run.lang)
 }
 
 /// Merging closes the issue only if all of it is done.
@@ -82,16 +87,19 @@ enum Part {
 }
 
 fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
+    let lang = run.lang;
     let lines = plan.steps.iter().filter_map(|step| {
         let what = format!("**{}**: {}", step.id, line(&step.description, cap));
         match (run.step_state(plan, &step.id), part) {
-            (StepState::Done(ended), Part::Done) => Some(format!("- {what} — {}", evidence(&ended))),
+            (StepState::Done(ended), Part::Done) => Some(format!("- {what} — {}", evidence(&ended, lang))),
             (StepState::Done(_), Part::NotDone) => None,
-            (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — {}", skipped(by))),
-            (StepState::LeftOut, Part::NotDone) => Some(format!("- {what} — not approved")),
-            (StepState::Failed(why), Part::NotDone) => Some(format!("- {what} — failed: {}", line(why, cap))),
+            (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — {}", skipped(by, lang))),
+            (StepState::LeftOut, Part::NotDone) => Some(format!("- {what} — {}", not_approved(lang))),
+            (StepState::Failed(why), Part::NotDone) => {
+                Some(format!("- {what} — {}: {}", lang.pick("failed", "失敗"), line(why, cap)))
+            }
             (StepState::Waiting | StepState::AtWork, Part::NotDone) => {
-                Some(format!("- {what} — not finished"))
+                Some(format!("- {what} — {}", lang.pick("not finished", "未完了")))
             }
             (
                 StepState::SkippedBy(_)
@@ -106,14 +114,18 @@ fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
     lines.collect()
 }
 
-fn approvals(plan: &Revision) -> String {
+fn approvals(plan: &Revision, lang: Lang) -> String {
     let people = plan.approvals.iter().filter_map(|approval| approval.by.as_ref());
     let mut names: Vec<String> = people.map(|by| format!("`{}`", by.login)).collect();
     names.dedup();
     if names.is_empty() {
         return String::new();
     }
-    format!("Approved by {}, exactly as it was carried out.", names.join(", "))
+    let names = names.join(", ");
+    lang.pick(
+        format!("Approved by {names}, exactly as it was carried out."),
+        format!("実行した内容はすべて {names} の承認を得ています。"),
+    )
 }
 
 /// The message of one action's commit. Its last line names the action, so that the commit is found again after a crash.

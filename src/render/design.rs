@@ -6,7 +6,7 @@ use super::questions::outcome;
 use super::status::who;
 use super::words::{cell, ended, fitting, paragraphs, read_box};
 use super::{Voice, line};
-use crate::domain::Permission;
+use crate::domain::{Lang, Permission};
 use crate::plan::{DecisionPoint, DesignOption};
 use crate::planning::{Design, Run, TurnedDown};
 
@@ -24,20 +24,26 @@ const ANSWERS: usize = 40;
 pub fn decisions(run: &Run, design: &Design, voice: &Voice) -> String {
     let settled = design.open_decisions().is_empty();
     let text = |size: &(usize, usize)| {
-        let rest = if settled { taken(design, *size) } else { open(run, design, voice, *size) };
+        let rest = if settled { taken(design, run.lang, *size) } else { open(run, design, voice, *size) };
         format!("{TITLE}\n\n{rest}")
     };
     fitting(SIZES.iter().map(text)).unwrap_or_else(|| TITLE.to_owned())
 }
 
 fn open(run: &Run, design: &Design, voice: &Voice, size: (usize, usize)) -> String {
+    let lang = run.lang;
     let again = if run.talk.rejections.is_empty() {
         ""
     } else {
-        " This is another design, since the last one was turned down."
+        lang.pick(
+            " This is another design, since the last one was turned down.",
+            "前回の設計が却下されたため、別の設計です。",
+        )
     };
-    let mut parts =
-        vec![format!("Before I cut the work into steps, please decide how it should be built.{again}")];
+    let mut parts = vec![lang.pick(
+        format!("Before I cut the work into steps, please decide how it should be built.{again}"),
+        format!("作業をステップに分ける前に、どのように作るかを決めてください。{again}"),
+    )];
     for decision in &design.decisions {
         parts.push(heading(decision, size.0));
         parts.push(table(decision, size));
@@ -48,12 +54,22 @@ fn open(run: &Run, design: &Design, voice: &Voice, size: (usize, usize)) -> Stri
         format!("choose {} {option} because …", decision.id)
     });
     let recommends = design.decisions.iter().flat_map(|decision| &decision.options).any(|o| o.recommendation);
-    let star = if recommends { "⭐ is what I would take. " } else { "" };
-    parts.push(format!(
-        "{star}Tick one box for each decision, or write {}.\n\n\
-         <sub>I take choices from people with at least {} permission here, and from who asked for this run.</sub>",
-        voice.command(&words),
-        voice.role(Permission::Triage)
+    let star = if recommends {
+        lang.pick("⭐ is what I would take. ", "⭐ は私のおすすめです。")
+    } else {
+        ""
+    };
+    let (choose, role) = (voice.command(&words), voice.role(Permission::Triage));
+    parts.push(lang.pick(
+        format!(
+            "{star}Tick one box for each decision, or write {choose}.\n\n\
+             <sub>I take choices from people with at least {role} permission here, and from who asked for this \
+             run.</sub>"
+        ),
+        format!(
+            "{star}決定ごとに 1 つチェックを入れるか、{choose} と書いてください。\n\n\
+             <sub>{role} 以上の権限を持つ人と、この作業の依頼者の選択を受け付けます。</sub>"
+        ),
     ));
     parts.join("\n\n")
 }
@@ -94,17 +110,21 @@ fn boxes(decision: &DecisionPoint, words: usize) -> String {
     decision.options.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
-fn taken(design: &Design, size: (usize, usize)) -> String {
+fn taken(design: &Design, lang: Lang, size: (usize, usize)) -> String {
     if design.decisions.is_empty() {
-        return "There is nothing to decide.".to_owned();
+        return lang.pick("There is nothing to decide.", "決めることはありません。").to_owned();
     }
     let tables: Vec<String> = design
         .decisions
         .iter()
         .map(|decision| format!("{}\n\n{}", heading(decision, size.0), table(decision, size)))
         .collect();
+    let (thanks, options) = lang.pick(
+        ("All decided, thank you:", "The options"),
+        ("すべて決まりました。ありがとうございます。", "選択肢"),
+    );
     format!(
-        "All decided, thank you:\n\n{}\n\n<details><summary>The options</summary>\n\n{}\n\n</details>",
+        "{thanks}\n\n{}\n\n<details><summary>{options}</summary>\n\n{}\n\n</details>",
         decided(design, size.0).join("\n"),
         tables.join("\n\n")
     )
@@ -130,7 +150,7 @@ pub fn read_choices(body: &str) -> Vec<(String, Vec<String>)> {
 #[must_use]
 pub fn review(run: &Run, design: &Design, voice: &Voice) -> String {
     let end = match &design.approved {
-        Some(by) => accepted(&who(by)),
+        Some(by) => accepted(&who(by), run.lang),
         None => what_now(run, voice),
     };
     reviewed(run, design, &end)
@@ -140,12 +160,22 @@ pub fn review(run: &Run, design: &Design, voice: &Voice) -> String {
 #[must_use]
 pub fn turned_down(run: &Run, past: &TurnedDown) -> String {
     let why = line(&past.why, 500);
-    let why = if why.is_empty() { ".".to_owned() } else { format!(": {why}") };
-    reviewed(run, &past.design, &format!("**Answered**: {} turned this design down{why}", who(&past.by)))
+    let reason = if why.is_empty() { run.lang.pick(".", "。").to_owned() } else { format!(": {why}") };
+    let by = who(&past.by);
+    let end = run.lang.pick(
+        format!("**Answered**: {by} turned this design down{reason}"),
+        format!("**Answered**: {by} がこの設計を却下しました{reason}"),
+    );
+    reviewed(run, &past.design, &end)
 }
 
-fn accepted(by: &str) -> String {
-    format!("**Answered**: {by} accepted this design. What I would change is put up for approval by itself.")
+fn accepted(by: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "**Answered**: {by} accepted this design. What I would change is put up for approval by itself."
+        ),
+        format!("**Answered**: {by} がこの設計を承認しました。変更内容は別途承認をお願いします。"),
+    )
 }
 
 fn reviewed(run: &Run, design: &Design, end: &str) -> String {
@@ -177,24 +207,35 @@ fn answers(run: &Run, words: usize) -> Vec<String> {
         })
         .collect();
     let more = all.len().saturating_sub(ANSWERS);
-    ended(all.into_iter().take(ANSWERS).collect(), more)
+    ended(all.into_iter().take(ANSWERS).collect(), more, run.lang)
 }
 
 fn what_now(run: &Run, voice: &Voice) -> String {
-    format!(
-        "{} accepts this design and authorises nothing else: what I would change is put up for approval by itself. {} \
-         sends me back to the design. {}",
-        voice.command("approve"),
-        voice.command("reject why"),
-        so_far(run)
+    let (approve, reject, so_far) = (voice.command("approve"), voice.command("reject why"), so_far(run));
+    run.lang.pick(
+        format!(
+            "{approve} accepts this design and authorises nothing else: what I would change is put up for approval \
+             by itself. {reject} sends me back to the design. {so_far}"
+        ),
+        format!(
+            "{approve} でこの設計を承認します (変更の実行は許可されません。変更内容は別途承認をお願いします)。\
+             {reject} で設計に戻ります。{so_far}"
+        ),
     )
 }
 
 fn so_far(run: &Run) -> &'static str {
+    let lang = run.lang;
     match run.talk.rejections.len() {
-        0 => "The third rejection ends the run.",
-        1 => "It was turned down once so far; the third rejection ends the run.",
-        _ => "It was turned down twice so far; one more rejection ends the run.",
+        0 => lang.pick("The third rejection ends the run.", "3 回目の却下で終了します。"),
+        1 => lang.pick(
+            "It was turned down once so far; the third rejection ends the run.",
+            "これまでに 1 回却下されました。3 回目の却下で終了します。",
+        ),
+        _ => lang.pick(
+            "It was turned down twice so far; one more rejection ends the run.",
+            "これまでに 2 回却下されました。もう 1 回の却下で終了します。",
+        ),
     }
 }
 

@@ -13,21 +13,30 @@ pub(super) fn assumptions(run: &Run, words: usize) -> Vec<String> {
     let all = &run.talk.assumptions;
     let lines = all.iter().take(MOST).map(|known| {
         let steps = resting(run, known);
-        let used = if steps.is_empty() { String::new() } else { format!("; used by {}", steps.join(", ")) };
+        let used = if steps.is_empty() {
+            String::new()
+        } else {
+            let steps = steps.join(", ");
+            run.lang.pick(format!("; used by {steps}"), format!("。{steps} で使用"))
+        };
         format!("- **{}** {} ({}{used})", known.id, line(&known.text, words), reason(run, known, words))
     });
-    ended(lines.collect(), all.len().saturating_sub(MOST))
+    ended(lines.collect(), all.len().saturating_sub(MOST), run.lang)
 }
 
 fn reason(run: &Run, known: &Assumption, words: usize) -> String {
     let id = &known.question;
     match run.talk.answers.get(id) {
-        None if id.0.is_empty() => "nobody was asked".to_owned(),
-        None => format!("nobody answered {id}"),
+        None if id.0.is_empty() => run.lang.pick("nobody was asked", "質問はしていません").to_owned(),
+        None => run.lang.pick(format!("nobody answered {id}"), format!("{id} への回答なし")),
         Some(given) => match &given.answer {
-            None => format!("{id} was skipped"),
+            None => run.lang.pick(format!("{id} was skipped"), format!("{id} はスキップ")),
             Some(answer) => {
-                format!("no longer: {} answered {id} with “{}”", who(&given.by), line(answer, words))
+                let (by, answer) = (who(&given.by), line(answer, words));
+                run.lang.pick(
+                    format!("no longer: {by} answered {id} with “{answer}”"),
+                    format!("現在は無効: {by} が {id} に「{answer}」と回答"),
+                )
             }
         },
     }

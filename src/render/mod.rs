@@ -9,6 +9,8 @@ mod delivery;
 mod design;
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod japanese;
 mod ledger;
 mod neutral;
 mod notice;

@@ -1,11 +1,11 @@
 //! Purpose: one comment for each replan that concerns people: who decided it and why, and what has become of it. It is
 //! edited as the replan moves on.
 
-use super::status::{limit_choices, sentence, who};
+use super::status::{limit_choices, limit_words, sentence, who};
 use super::words::{bullets, count, fitting, moment};
 use super::{Voice, line};
 use crate::actions::number_of;
-use crate::domain::Permission;
+use crate::domain::{Lang, Permission};
 use crate::plan::{Action, Level};
 use crate::planning::{Limit, Outcome, Replan, ReplanState, Run, Verdict};
 
@@ -26,8 +26,10 @@ pub fn replan_notice(run: &Run, replan: &Replan, voice: &Voice) -> Option<String
 #[must_use]
 pub fn replan_line(run: &Run) -> Option<String> {
     let replan = run.replans.all.iter().rfind(|replan| is_news(replan))?;
-    let by = asked_by(replan).map_or(String::new(), |by| format!(" asked for by {by}"));
-    Some(format!("🔄 plan revision{by}: {}", state_line(run, replan)))
+    let (lang, state) = (run.lang, state_line(run, replan));
+    let by = asked_by(replan)
+        .map_or(String::new(), |by| lang.pick(format!(" asked for by {by}"), format!(" ({by} の依頼)")));
+    Some(lang.pick(format!("🔄 plan revision{by}: {state}"), format!("🔄 計画の変更{by}: {state}")))
 }
 
 fn is_news(replan: &Replan) -> bool {
@@ -61,10 +63,10 @@ fn text(run: &Run, replan: &Replan, voice: &Voice, (words, items): (usize, usize
     let issues: Vec<&String> =
         decision.issues_found.iter().chain(&decision.details.issues_identified).collect();
     if !issues.is_empty() {
-        parts.push(format!("**Issues Found**:\n{}", bullets(&issues, items, words)));
+        parts.push(format!("**Issues Found**:\n{}", bullets(&issues, items, words, run.lang)));
     }
     if !decision.recommended_actions.is_empty() {
-        let list = bullets(&decision.recommended_actions, items, words);
+        let list = bullets(&decision.recommended_actions, items, words, run.lang);
         parts.push(format!("**Recommended Actions**:\n{list}"));
     }
     parts.push(format!("*{}*", moment(replan.at)));
@@ -95,7 +97,11 @@ fn failure(run: &Run, replan: &Replan, words: usize) -> Option<String> {
         Some(Outcome::Failed { why }) => format!(": {}", line(why, words)),
         Some(Outcome::Succeeded) | None => String::new(),
     };
-    Some(format!("**What Failed**: action {} of **{}**{why}", number_of(&action.id), action.task_id))
+    let (number, step) = (number_of(&action.id), &action.task_id);
+    Some(run.lang.pick(
+        format!("**What Failed**: action {number} of **{step}**{why}"),
+        format!("**What Failed**: **{step}** のアクション {number}{why}"),
+    ))
 }
 
 fn failed_action<'a>(run: &'a Run, replan: &Replan) -> Option<&'a Action> {
@@ -106,12 +112,15 @@ fn failed_action<'a>(run: &'a Run, replan: &Replan) -> Option<&'a Action> {
 /// Where it stands, and what people can do about it.
 fn state(run: &Run, replan: &Replan, voice: &Voice) -> String {
     let said = state_line(run, replan);
-    let said = sentence(&capital(&said));
+    let said = match run.lang {
+        Lang::English => sentence(&capital(&said)),
+        Lang::Japanese => format!("{}。", said.trim_end_matches('。')),
+    };
     if !run.is_live() {
         return said;
     }
     match &replan.state {
-        ReplanState::Confirming => format!("{said} {}", confirmation(replan, voice)),
+        ReplanState::Confirming => format!("{said} {}", confirmation(replan, run.lang, voice)),
         ReplanState::Overridden { .. } | ReplanState::Failed { .. } | ReplanState::Declined { .. } => {
             match limit_of(run, replan) {
                 Some(true) => format!("{said} {}", limit_choices(run, voice)),
@@ -127,59 +136,109 @@ fn limit_of(run: &Run, replan: &Replan) -> Option<bool> {
     run.replans.limit.as_ref().filter(|hit| hit.replan == replan.id).map(|hit| hit.told)
 }
 
-fn confirmation(replan: &Replan, voice: &Voice) -> String {
+fn confirmation(replan: &Replan, lang: Lang, voice: &Voice) -> String {
     let deadline = match replan.deadline {
         Some(deadline) => {
-            format!("If nobody says anything by {}, the plan stays as it is.", moment(deadline))
+            let at = moment(deadline);
+            lang.pick(
+                format!("If nobody says anything by {at}, the plan stays as it is."),
+                format!("{at} までに返事がなければ、計画はそのままです。"),
+            )
         }
-        None => "I wait for a word.".to_owned(),
+        None => lang.pick("I wait for a word.", "返事を待っています。").to_owned(),
     };
-    let write = voice.role(Permission::Write);
-    format!(
-        "{} is a yes, from people with at least {write} permission; {} is a no, from them or from who asked for this \
-         run. {deadline}",
-        voice.command("replan why"),
-        voice.command("resume"),
+    let (write, yes, no) =
+        (voice.role(Permission::Write), voice.command("replan why"), voice.command("resume"));
+    lang.pick(
+        format!(
+            "{yes} is a yes, from people with at least {write} permission; {no} is a no, from them or from who asked \
+             for this run. {deadline}"
+        ),
+        format!(
+            "{write} 以上の権限を持つ人が {yes} と書くと変更し、その人か依頼者が {no} と書くと変更しません。{deadline}"
+        ),
     )
 }
 
 fn state_line(run: &Run, replan: &Replan) -> String {
+    let lang = run.lang;
     let yes = match &replan.verdict {
-        Verdict::Confirm { .. } => replan.by.as_ref().map(|by| format!("{} said yes; ", who(by))),
+        Verdict::Confirm { .. } => replan
+            .by
+            .as_ref()
+            .map(|by| lang.pick(format!("{} said yes; ", who(by)), format!("{} が同意しました。", who(by)))),
         Verdict::Stay { .. } | Verdict::Clarify | Verdict::Replan { .. } | Verdict::Limit { .. } => None,
     };
     let yes = yes.unwrap_or_default();
     match &replan.state {
-        ReplanState::Confirming if run.is_live() => {
-            "I am not sure enough to do this without a word".to_owned()
+        ReplanState::Confirming if run.is_live() => lang
+            .pick("I am not sure enough to do this without a word", "確信が足りないため、確認をお願いします")
+            .to_owned(),
+        ReplanState::Confirming => {
+            lang.pick("the run ended before anybody said yes", "同意を得る前に終了しました").to_owned()
         }
-        ReplanState::Confirming => "the run ended before anybody said yes".to_owned(),
-        ReplanState::Started if run.is_live() => format!("⏳ {yes}the new plan is being made"),
-        ReplanState::Started => format!("{yes}the run ended before the new plan was made"),
-        ReplanState::Done { at } => format!("{yes}done at {}: {}", moment(*at), new_plan(run, replan)),
+        ReplanState::Started if run.is_live() => lang.pick(
+            format!("⏳ {yes}the new plan is being made"),
+            format!("⏳ {yes}新しい計画を作成しています"),
+        ),
+        ReplanState::Started => lang.pick(
+            format!("{yes}the run ended before the new plan was made"),
+            format!("{yes}新しい計画ができる前に終了しました"),
+        ),
+        ReplanState::Done { at } => {
+            let (at, plan) = (moment(*at), new_plan(run, replan));
+            lang.pick(format!("{yes}done at {at}: {plan}"), format!("{yes}{at} に完了: {plan}"))
+        }
         ReplanState::Failed { why } => {
-            format!("{yes}it came to nothing: {}{}", line(why, 300), after(run, replan))
+            let (why, after) = (line(why, 300), after(run, replan));
+            lang.pick(
+                format!("{yes}it came to nothing: {why}{after}"),
+                format!("{yes}うまくいきませんでした: {why}{after}"),
+            )
         }
-        ReplanState::Overridden { why } => {
-            let undecided = matches!(replan.verdict, Verdict::Limit { limit: Limit::NoDecision, .. });
-            let not_done = if undecided { "" } else { "not done, because " };
-            format!("{not_done}{}{}", line(why, 300), after(run, replan))
+        ReplanState::Overridden { why } => overridden(run, replan, why),
+        ReplanState::Declined { by: Some(by) } => lang.pick(
+            format!("{} said no; the plan stays as it is", who(by)),
+            format!("{} が変更しないと回答しました。計画はそのままです", who(by)),
+        ),
+        ReplanState::Declined { by: None } => {
+            let after = after(run, replan);
+            lang.pick(
+                format!("nobody said yes in time{after}"),
+                format!("期限までに同意がありませんでした{after}"),
+            )
         }
-        ReplanState::Declined { by: Some(by) } => format!("{} said no; the plan stays as it is", who(by)),
-        ReplanState::Declined { by: None } => format!("nobody said yes in time{}", after(run, replan)),
     }
+}
+
+fn overridden(run: &Run, replan: &Replan, why: &str) -> String {
+    let limit = match &replan.verdict {
+        Verdict::Limit { limit, .. } => Some(*limit),
+        Verdict::Stay { .. } if why == Limit::Clarifications.words() => Some(Limit::Clarifications),
+        Verdict::Stay { .. } | Verdict::Clarify | Verdict::Replan { .. } | Verdict::Confirm { .. } => None,
+    };
+    let why = limit.map_or_else(|| line(why, 300), |limit| limit_words(limit, run.lang).to_owned());
+    let not_done = match limit {
+        Some(Limit::NoDecision) => "",
+        Some(_) | None => run.lang.pick("not done, because ", "実行しません: "),
+    };
+    format!("{not_done}{why}{}", after(run, replan))
 }
 
 /// The new plan in a few words. What it kept does not change while it is carried out.
 fn new_plan(run: &Run, replan: &Replan) -> String {
     let of_replan =
         |plan: &crate::planning::Revision| plan.origin.as_ref().is_some_and(|o| o.replan == replan.id);
-    let Some(number) = run.revisions.iter().position(of_replan) else {
-        return "there is a new plan".to_owned();
+    let lang = run.lang;
+    let found = run.revisions.iter().enumerate().find(|(_, plan)| of_replan(plan));
+    let Some((number, plan)) = found else {
+        return lang.pick("there is a new plan", "新しい計画ができました").to_owned();
     };
-    let Some(plan) = run.revisions.get(number) else { return "there is a new plan".to_owned() };
     if !plan.keeps_checklist() {
-        return format!("revision #{number} is a new checklist; work that was done stays on the branch");
+        return lang.pick(
+            format!("revision #{number} is a new checklist; work that was done stays on the branch"),
+            format!("改訂 #{number} は新しいチェックリストです。済んだ作業はブランチに残ります"),
+        );
     }
     let succeeded = |action: &&Action| {
         let ended = run.work.get(&action.id).and_then(|work| work.ended.as_ref());
@@ -191,8 +250,11 @@ fn new_plan(run: &Run, replan: &Replan) -> String {
     };
     let kept = plan.steps.iter().filter(|step| is_kept(&step.id)).count();
     match kept {
-        0 => format!("revision #{number}"),
-        n => format!("revision #{number}, with {} kept as done", count(n, "step")),
+        0 => lang.pick(format!("revision #{number}"), format!("改訂 #{number}")),
+        n => lang.pick(
+            format!("revision #{number}, with {} kept as done", count(n, "step")),
+            format!("改訂 #{number} (完了済み {n} ステップを維持)"),
+        ),
     }
 }
 
@@ -206,23 +268,24 @@ fn after(run: &Run, replan: &Replan) -> String {
         return String::new();
     }
     if !limit && !failed {
-        return "; the plan stays as it is".to_owned();
+        return run.lang.pick("; the plan stays as it is", "。計画はそのままです").to_owned();
     }
-    match limit_of(run, replan) {
-        Some(_) if !run.is_live() => String::new(),
-        Some(true) => "; it is up to you now".to_owned(),
-        Some(false) => "; I am looking for another way".to_owned(),
+    let said = match limit_of(run, replan) {
+        Some(_) if !run.is_live() => ("", ""),
+        Some(true) => ("; it is up to you now", "。どうするか決めてください"),
+        Some(false) => ("; I am looking for another way", "。別の方法を探しています"),
         None => {
             let action = failed_action(run, replan);
             let skipped = action.is_some_and(|action| run.skipped.contains_key(&action.task_id));
             let accepted = action.is_some_and(|action| run.accepted.contains(&action.id));
             match (skipped, accepted) {
-                (true, _) => "; its step was left out".to_owned(),
-                (false, true) => "; the run went on without it".to_owned(),
-                (false, false) => String::new(),
+                (true, _) => ("; its step was left out", "。そのステップは省きました"),
+                (false, true) => ("; the run went on without it", "。それを除いて続行しました"),
+                (false, false) => ("", ""),
             }
         }
-    }
+    };
+    run.lang.pick(said.0, said.1).to_owned()
 }
 
 fn capital(text: &str) -> String {

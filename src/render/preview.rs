@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::status::{actions, short, usd};
-use super::words::fitting;
+use super::words::{count, fitting};
 use super::{Voice, line};
 use crate::actions::{Risk, Spec, number_of, risk_score};
+use crate::domain::Lang;
 use crate::plan::{Action, ActionId, ActionKind};
 use crate::planning::{Request, Revision, Run};
 use crate::prompts::is_invisible;
@@ -27,17 +28,22 @@ fn text(run: &Run, plan: &Revision, request: &Request, voice: &Voice, size: (usi
     let mut parts = vec![head(run, plan, request)];
     if !request.changed.is_empty() {
         let what: Vec<String> = request.changed.iter().map(|what| line(what, 200)).collect();
-        parts.push(format!(
-            "What changed since the approval: {}. Only what it concerns is put up again; what is done stays done.",
-            what.join("; ")
+        let what = what.join("; ");
+        parts.push(run.lang.pick(
+            format!(
+                "What changed since the approval: {what}. Only what it concerns is put up again; what is done stays done."
+            ),
+            format!("承認後の変更点: {what}。関係する部分だけを改めてお願いします。済んだ作業はそのままです。"),
         ));
     }
     let listed = plan.actions().filter(|action| request.wanted.contains_key(&action.id));
     let lines: Vec<String> = listed
-        .filter_map(|action| plan.specs.get(&action.id).map(|spec| entry(action, spec, request, size)))
+        .filter_map(|action| {
+            plan.specs.get(&action.id).map(|spec| entry(action, spec, request, run.lang, size))
+        })
         .collect();
     parts.push(lines.join("\n"));
-    parts.push(how_to(request, voice));
+    parts.push(how_to(request, run.lang, voice));
     parts.join("\n\n")
 }
 
@@ -46,47 +52,61 @@ fn head(run: &Run, plan: &Revision, request: &Request) -> String {
     let risks: Vec<Risk> = specs.iter().map(|spec| spec.risk).collect();
     let files: std::collections::BTreeSet<&str> =
         specs.iter().filter_map(|spec| spec.path.as_ref()).map(crate::actions::RepoPath::as_str).collect();
-    let files = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
-    format!(
-        "## 🔎 Approval {} of `{}`\n{} on {files} · risk {:.2} · {}",
-        request.number,
-        short(&request.digest),
-        actions(specs.len()),
-        risk_score(&risks),
-        estimate(run, &specs)
-    )
+    let (number, digest) = (request.number, short(&request.digest));
+    let (what, risk) = (actions(specs.len(), run.lang), risk_score(&risks));
+    let (files, calls) = (files.len(), estimate(run, &specs));
+    let sizes = run.lang.pick(
+        format!("{what} on {} · risk {risk:.2} · {calls}", count(files, "file")),
+        format!("{what}、ファイル {files} 件 · リスク {risk:.2} · {calls}"),
+    );
+    format!("## 🔎 Approval {number} of `{digest}`\n{sizes}")
 }
 
 /// Open actions take a few turns of a model each; what one turn costs is known from those before.
 fn estimate(run: &Run, specs: &[&Spec]) -> String {
     let open = u64::try_from(specs.iter().filter(|spec| spec.open).count()).unwrap_or(u64::MAX);
     if open == 0 {
-        return "no model calls needed".to_owned();
+        return run.lang.pick("no model calls needed", "モデル呼び出しなし").to_owned();
     }
     let calls = open.saturating_mul(3);
     match run.spent.cost_micro_usd.zip(Some(u64::from(run.spent.model_calls))) {
         Some((cost, so_far @ 1..)) if cost > 0 => {
-            format!("about {calls} model calls, {} USD", usd((cost / so_far).saturating_mul(calls)))
+            let usd = usd((cost / so_far).saturating_mul(calls));
+            run.lang.pick(
+                format!("about {calls} model calls, {usd} USD"),
+                format!("モデル呼び出し約 {calls} 回、{usd} USD"),
+            )
         }
-        Some(_) | None => format!("about {calls} model calls"),
+        Some(_) | None => {
+            run.lang.pick(format!("about {calls} model calls"), format!("モデル呼び出し約 {calls} 回"))
+        }
     }
 }
 
-fn entry(action: &Action, spec: &Spec, request: &Request, (words, diff_lines): (usize, usize)) -> String {
+fn entry(
+    action: &Action,
+    spec: &Spec,
+    request: &Request,
+    lang: Lang,
+    (words, diff_lines): (usize, usize),
+) -> String {
     let mark = match spec.risk {
         Risk::Low => "low",
         Risk::Medium => "medium",
         Risk::High => "**high**",
     };
     let people = request.wanted.get(&action.id).map_or(1, |wanted| wanted.approvals);
-    let people = if people > 1 { format!(" · needs {people} people") } else { String::new() };
-    let optional = if action.optional { " · optional" } else { "" };
+    let people = match people {
+        ..=1 => String::new(),
+        _ => lang.pick(format!(" · needs {people} people"), format!(" · {people} 人の承認が必要")),
+    };
+    let optional = if action.optional { lang.pick(" · optional", " · 任意") } else { "" };
     let mut text = format!(
         "- [ ] **{}** {} · {mark}: {}{} · {}{people}{optional}",
         number_of(&action.id),
         target(action, spec),
         spec.reason,
-        size_of(spec),
+        size_of(spec, lang),
         action.task_id,
     );
     let purpose = line(&action.purpose, words);
@@ -94,7 +114,7 @@ fn entry(action: &Action, spec: &Spec, request: &Request, (words, diff_lines): (
         let _ = write!(text, "  \n  {purpose}");
     }
     if spec.open {
-        let _ = write!(text, "  \n  _{}_", open_words(action));
+        let _ = write!(text, "  \n  _{}_", open_words(action, lang));
     }
     if let Some(arguments) = action.spec.arguments.as_ref().filter(|_| action.action_type == ActionKind::Tool)
     {
@@ -134,25 +154,29 @@ fn target(action: &Action, spec: &Spec) -> String {
     }
 }
 
-fn open_words(action: &Action) -> &'static str {
+fn open_words(action: &Action, lang: Lang) -> &'static str {
     match action.action_type {
-        ActionKind::Create | ActionKind::Write => {
-            "The content is not written yet: you approve that I write this file, and no other."
-        }
-        ActionKind::Tool => {
-            "The arguments are not chosen yet: you approve that I call this tool, and no other."
-        }
+        ActionKind::Create | ActionKind::Write => lang.pick(
+            "The content is not written yet: you approve that I write this file, and no other.",
+            "内容はまだ書かれていません。承認すると、このファイルだけを書きます。",
+        ),
+        ActionKind::Tool => lang.pick(
+            "The arguments are not chosen yet: you approve that I call this tool, and no other.",
+            "引数はまだ決まっていません。承認すると、このツールだけを呼び出します。",
+        ),
         ActionKind::Analyze | ActionKind::Mkdir | ActionKind::Delete | ActionKind::Read | ActionKind::Run => {
-            "I only look."
+            lang.pick("I only look.", "見るだけです。")
         }
     }
 }
 
-fn size_of(spec: &Spec) -> String {
+fn size_of(spec: &Spec, lang: Lang) -> String {
     match (spec.preflight.added, spec.preflight.removed) {
         (0, 0) => String::new(),
         // Nobody knows yet what will stay of the file.
-        (_, removed) if spec.open => format!(" (up to −{removed})"),
+        (_, removed) if spec.open => {
+            lang.pick(format!(" (up to −{removed})"), format!("（最大 −{removed}）"))
+        }
         (added, removed) => format!(" (+{added} −{removed})"),
     }
 }
@@ -192,16 +216,25 @@ fn visible(text: &str) -> String {
     out
 }
 
-fn how_to(request: &Request, voice: &Voice) -> String {
-    let not_requester =
-        if request.not_requester { " Who asked for this run cannot approve its high risks." } else { "" };
-    format!(
-        "{} lets me do all of it; {} a part; or tick boxes above and say {}. {} sends me back to choose again.{not_requester} \
-         I check before every action that nothing has changed since.",
-        voice.command("approve"),
-        voice.command("approve 1-3,5"),
-        voice.command("approve ticked"),
-        voice.command("reject why")
+fn how_to(request: &Request, lang: Lang, voice: &Voice) -> String {
+    let not_requester = match request.not_requester {
+        true => lang.pick(
+            " Who asked for this run cannot approve its high risks.",
+            "依頼者は高リスクのアクションを承認できません。",
+        ),
+        false => "",
+    };
+    let (all, part) = (voice.command("approve"), voice.command("approve 1-3,5"));
+    let (ticked, reject) = (voice.command("approve ticked"), voice.command("reject why"));
+    lang.pick(
+        format!(
+            "{all} lets me do all of it; {part} a part; or tick boxes above and say {ticked}. {reject} sends me back \
+             to choose again.{not_requester} I check before every action that nothing has changed since."
+        ),
+        format!(
+            "{all} ですべて、{part} で一部を実行します。上のボックスにチェックを入れて {ticked} と書くこともできます。\
+             {reject} で選び直します。{not_requester}各アクションの前に、承認後の変更がないことを確認します。"
+        ),
     )
 }
 
@@ -287,13 +320,16 @@ mod tests {
         });
         let (action, spec) = calling(&text.to_string());
         let request = asked_for(&action);
-        insta::assert_snapshot!("arguments", entry(&action, &spec, &request, SIZES[0]));
-        insta::assert_snapshot!("arguments_in_short", entry(&action, &spec, &request, SIZES[3]));
-        let (ticked, _) = read_boxes(&entry(&action, &spec, &request, SIZES[0]));
+        insta::assert_snapshot!("arguments", entry(&action, &spec, &request, Lang::English, SIZES[0]));
+        insta::assert_snapshot!(
+            "arguments_in_short",
+            entry(&action, &spec, &request, Lang::English, SIZES[3])
+        );
+        let (ticked, _) = read_boxes(&entry(&action, &spec, &request, Lang::English, SIZES[0]));
         assert_eq!(ticked, [], "no argument is taken for a box");
         let (action, spec) = calling("{}");
         assert!(
-            entry(&action, &spec, &request, SIZES[0]).contains("{}"),
+            entry(&action, &spec, &request, Lang::English, SIZES[0]).contains("{}"),
             "that there are none is seen as well"
         );
     }

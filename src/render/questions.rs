@@ -4,7 +4,7 @@
 use super::status::who;
 use super::words::{fitting, read_box, span};
 use super::{Voice, line};
-use crate::domain::Permission;
+use crate::domain::{Lang, Permission};
 use crate::plan::Question;
 use crate::planning::{Purpose, Round, Run, Talk};
 
@@ -18,7 +18,8 @@ const MOST: usize = 1_000;
 #[must_use]
 pub fn questions(run: &Run, round: &Round, voice: &Voice) -> String {
     let text = |size: &(usize, usize)| {
-        let rest = if round.closed { settled(run, round, size.0) } else { asked(round, voice, *size) };
+        let rest =
+            if round.closed { settled(run, round, size.0) } else { asked(round, run.lang, voice, *size) };
         format!("{}\n\n{rest}", title(round.purpose))
     };
     fitting(SIZES.iter().map(text)).unwrap_or_else(|| title(round.purpose).to_owned())
@@ -31,28 +32,31 @@ fn title(purpose: Purpose) -> &'static str {
     }
 }
 
-fn asked(round: &Round, voice: &Voice, (words, options): (usize, usize)) -> String {
+fn asked(round: &Round, lang: Lang, voice: &Voice, (words, options): (usize, usize)) -> String {
     let intro = match round.purpose {
-        Purpose::Clarification => {
-            "I've analyzed the task and need some clarification to proceed effectively:"
-        }
-        Purpose::Discovery => {
-            "Before I work out the design, there are some things that only people can tell me:"
-        }
+        Purpose::Clarification => lang.pick(
+            "I've analyzed the task and need some clarification to proceed effectively:",
+            "タスクを分析しました。適切に進めるため、次の点を確認させてください。",
+        ),
+        Purpose::Discovery => lang.pick(
+            "Before I work out the design, there are some things that only people can tell me:",
+            "設計を検討する前に、皆さんに教えていただきたいことがあります。",
+        ),
     };
-    let list = round.questions.iter().zip(1..).map(|(question, n)| entry(question, n, words, options));
+    let list =
+        round.questions.iter().zip(1..).map(|(question, n)| entry(question, n, lang, (words, options)));
     let mut parts = vec![intro.to_owned(), "**Questions**:".to_owned()];
     parts.extend(list);
     let why = line(&round.why, 1_000);
     if !why.is_empty() {
         parts.push(format!("**Context**:\n{why}"));
     }
-    parts.push(if_no_response(round, words));
-    parts.push(how_to(round, voice));
+    parts.push(if_no_response(round, lang, words));
+    parts.push(how_to(round, lang, voice));
     parts.join("\n\n")
 }
 
-fn entry(question: &Question, number: usize, words: usize, options: usize) -> String {
+fn entry(question: &Question, number: usize, lang: Lang, (words, options): (usize, usize)) -> String {
     let mut text = format!("**{number}.** {}", named(question, words));
     let reason = question.context.as_deref().map_or(String::new(), |context| line(context, words));
     if !reason.is_empty() {
@@ -62,7 +66,11 @@ fn entry(question: &Question, number: usize, words: usize, options: usize) -> St
         text.push_str(&format!("\n- [ ] {}", line(option, words)));
     }
     if question.options.len() > options {
-        text.push_str(&format!("\n- and {} more: write your answer", question.options.len() - options));
+        let more = question.options.len() - options;
+        text.push_str(&lang.pick(
+            format!("\n- and {more} more: write your answer"),
+            format!("\n- ほか {more} 件: 回答を書いてください"),
+        ));
     }
     text
 }
@@ -72,44 +80,57 @@ fn named(question: &Question, words: usize) -> String {
     format!("({kind}) {} <sub>`{id}`</sub>", line(&question.question, words))
 }
 
-fn if_no_response(round: &Round, words: usize) -> String {
+fn if_no_response(round: &Round, lang: Lang, words: usize) -> String {
     let Some(wait) = round.wait_ms.filter(|_| round.assumes) else {
-        return "**If no response**:\nI wait. Nothing is done before these are answered or skipped."
-            .to_owned();
+        let waits = lang.pick(
+            "I wait. Nothing is done before these are answered or skipped.",
+            "お待ちします。回答またはスキップされるまで何もしません。",
+        );
+        return format!("**If no response**:\n{waits}");
     };
     // What would be assumed if nobody said anything.
     let assumed = Talk::default().due_assumptions(round);
     let list = assumed.iter().map(|due| format!("- {}: {}", due.question, line(&due.text, words)));
-    format!(
-        "**If no response** in {}:\nI will proceed with the following assumptions:\n{}",
-        span(wait),
-        list.collect::<Vec<_>>().join("\n")
+    let (wait, list) = (span(wait, lang), list.collect::<Vec<_>>().join("\n"));
+    lang.pick(
+        format!("**If no response** in {wait}:\nI will proceed with the following assumptions:\n{list}"),
+        format!("**If no response** ({wait}以内):\n次の仮定で進めます。\n{list}"),
     )
 }
 
-fn how_to(round: &Round, voice: &Voice) -> String {
+fn how_to(round: &Round, lang: Lang, voice: &Voice) -> String {
     let ticks = round.questions.iter().any(|question| !question.options.is_empty());
     let ways = if ticks {
-        "tick boxes, reply with the numbers (`1. …`)"
+        lang.pick("tick boxes, reply with the numbers (`1. …`)", "チェックを入れる、番号 (`1. …`) で返信する")
     } else {
-        "reply with the numbers (`1. …`)"
+        lang.pick("reply with the numbers (`1. …`)", "番号 (`1. …`) で返信する")
     };
     let first = round.questions.first().map_or(String::new(), |question| question.id.to_string());
-    format!(
-        "Please answer as you like: {ways}, or write it in your own words. {} leaves a question out.\n\n\
-         <sub>I take answers from people with at least {} permission here, and from who asked for this run.</sub>",
-        voice.command(&format!("skip {first}")),
-        voice.role(Permission::Triage)
+    let (skip, role) = (voice.command(&format!("skip {first}")), voice.role(Permission::Triage));
+    lang.pick(
+        format!(
+            "Please answer as you like: {ways}, or write it in your own words. {skip} leaves a question out.\n\n\
+             <sub>I take answers from people with at least {role} permission here, and from who asked for this \
+             run.</sub>"
+        ),
+        format!(
+            "回答方法は自由です: {ways}、または自分の言葉で書いてください。{skip} で質問をスキップできます。\n\n\
+             <sub>{role} 以上の権限を持つ人と、この作業の依頼者の回答を受け付けます。</sub>"
+        ),
     )
 }
 
 fn settled(run: &Run, round: &Round, words: usize) -> String {
     let open = !run.talk.unanswered(round).is_empty();
     let intro = if open {
-        "The time for answers is over, and I go on with this. An answer is still welcome: what rests on an assumption \
-         is then planned anew."
+        run.lang.pick(
+            "The time for answers is over, and I go on with this. An answer is still welcome: what rests on an \
+             assumption is then planned anew.",
+            "回答期限が過ぎたので、次の内容で進めます。今からの回答も歓迎です。その場合は仮定に基づく部分を計画し直します。",
+        )
     } else {
-        "Answered, thank you. I go on with this:"
+        run.lang
+            .pick("Answered, thank you. I go on with this:", "回答ありがとうございます。次の内容で進めます。")
     };
     let list = round.questions.iter().zip(1..).map(|(question, n)| {
         let answer = outcome(run, question, words);
@@ -120,18 +141,27 @@ fn settled(run: &Run, round: &Round, words: usize) -> String {
 
 /// What a question came to: an answer, a skip, an assumption.
 pub(super) fn outcome(run: &Run, question: &Question, words: usize) -> String {
+    let lang = run.lang;
     let given = run.talk.answers.get(&question.id);
     let assumed = run.talk.assumptions.iter().find(|known| known.question == question.id);
     let assumed = assumed.map(|known| (&known.id, line(&known.text, words)));
     match (given.map(|given| (&given.answer, who(&given.by))), assumed) {
         (Some((Some(answer), by)), None) => format!("{} — {by}", line(answer, words)),
         (Some((Some(answer), by)), Some((id, text))) => {
-            format!("{} — {by} (until then I assumed {id}: {text})", line(answer, words))
+            let answer = line(answer, words);
+            lang.pick(
+                format!("{answer} — {by} (until then I assumed {id}: {text})"),
+                format!("{answer} — {by} (それまでの仮定 {id}: {text})"),
+            )
         }
-        (Some((None, by)), None) => format!("skipped by {by}"),
-        (Some((None, by)), Some((id, text))) => format!("skipped by {by}; I assume {id}: {text}"),
-        (None, Some((id, text))) => format!("nobody answered; I assume {id}: {text}"),
-        (None, None) => "nobody answered".to_owned(),
+        (Some((None, by)), None) => lang.pick(format!("skipped by {by}"), format!("{by} がスキップ")),
+        (Some((None, by)), Some((id, text))) => lang.pick(
+            format!("skipped by {by}; I assume {id}: {text}"),
+            format!("{by} がスキップ。仮定 {id}: {text}"),
+        ),
+        (None, Some((id, text))) => lang
+            .pick(format!("nobody answered; I assume {id}: {text}"), format!("回答なし。仮定 {id}: {text}")),
+        (None, None) => lang.pick("nobody answered", "回答なし").to_owned(),
     }
 }
 

@@ -2,71 +2,127 @@
 
 use super::checklist::done;
 use super::status::status;
+use super::words::ended;
 use super::{Voice, line};
 use crate::actions::number_of;
-use crate::domain::{Command, ForgeKind, Permission};
+use crate::domain::{Command, ForgeKind, Lang, Permission};
 use crate::planning::{LeftOut, Notice, Owed, Record, Round, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
 #[must_use]
 pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
+    let lang = record.lang();
     match owed {
         // 😕 on the comment is enough; a text for every refused word would be a lever for noise.
         Owed::Refusal { comment: Some(_), .. } => None,
-        Owed::Refusal { to, what, needs, .. } => Some(format!(
-            "@{to}, to {what} here I need you to have at least **{}** permission on this repository, so I did not.",
-            voice.role(*needs)
-        )),
+        Owed::Refusal { to, what, needs, .. } => {
+            let role = voice.role(*needs);
+            Some(lang.pick(
+                format!(
+                    "@{to}, to {what} here I need you to have at least **{role}** permission on this repository, so I \
+                     did not."
+                ),
+                format!("@{to} さん、`{what}` にはこのリポジトリの **{role}** 以上の権限が必要なため、実行しませんでした。"),
+            ))
+        }
         Owed::Reply { to, notice, .. } => Some(answer(to, notice, record, voice)),
     }
 }
 
 fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
+    let lang = record.lang();
     match notice {
-        Notice::HelpAsked => help(voice),
-        Notice::UnknownVerb { word } => unknown(word, voice),
+        Notice::HelpAsked => help(lang, voice),
+        Notice::UnknownVerb { word } => unknown(word, lang, voice),
         Notice::StatusAsked => status_of(record.run.as_deref(), voice),
-        Notice::PlanningIsOff => planning_is_off(to),
-        Notice::RepoFileBroken { why } => repo_file_broken(to, why),
-        Notice::TooManyRuns => format!(
-            "@{to}, there were many runs on this thread within the hour, so I did not start another. Please try again later."
-        ),
+        Notice::PlanningIsOff => planning_is_off(to, lang),
+        Notice::RepoFileBroken { why } => repo_file_broken(to, why, lang),
+        Notice::TooManyRuns => too_many_runs(to, lang),
         Notice::AlreadyRunning => already_running(record.run.as_deref(), voice),
-        Notice::NothingRunning { verb } => nothing_running(verb, voice),
-        Notice::AlreadyPaused => format!("I am paused already; {} goes on.", voice.command("resume")),
-        Notice::NotPaused => "I am not paused, so there is nothing to resume.".to_owned(),
+        Notice::NothingRunning { verb } => nothing_running(verb, lang, voice),
+        Notice::AlreadyPaused => already_paused(lang, voice),
+        Notice::NotPaused => lang
+            .pick(
+                "I am not paused, so there is nothing to resume.",
+                "一時停止していないので、再開するものはありません。",
+            )
+            .to_owned(),
         Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_deref(), voice),
-        Notice::BadApproval { why } => bad_approval(to, why, voice),
-        Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out),
-        Notice::CannotSkip { step, why } => format!("I cannot skip `{}`: {why}.", line(step, 40)),
-        Notice::BadBudget { words } => {
-            format!("“{}” is no amount; write it like {}.", line(words, 40), voice.command("budget +1.50"))
-        }
-        Notice::NothingToRetry => {
-            format!("There is nothing to retry here. {} starts a new run.", voice.command("plan"))
-        }
-        Notice::AnswerUnclear { round } => answer_unclear(to, round_of(record, *round), voice),
-        Notice::AnswersDiffer { question, counts } => answers_differ(question, counts),
+        Notice::BadApproval { why } => bad_approval(to, why, lang, voice),
+        Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out, lang),
+        Notice::CannotSkip { step, why } => cannot_skip(&line(step, 40), why, lang),
+        Notice::BadBudget { words } => bad_budget(&line(words, 40), lang, voice),
+        Notice::NothingToRetry => nothing_to_retry(lang, voice),
+        Notice::AnswerUnclear { round } => answer_unclear(to, round_of(record, *round), lang, voice),
+        Notice::AnswersDiffer { question, counts } => answers_differ(question, counts, lang),
         Notice::StillWaiting { round } => still_waiting(to, record, *round, voice),
-        Notice::NoSuchChoice { words, known } => no_such_choice(words, known),
-        Notice::TwoOptions { decision } => two_options(to, decision, voice),
-        Notice::AskedAltered { .. } => asked_altered(to),
-        Notice::NotYet { command } => not_yet(command),
+        Notice::NoSuchChoice { words, known } => no_such_choice(words, known, lang),
+        Notice::TwoOptions { decision } => two_options(to, decision, lang, voice),
+        Notice::AskedAltered { .. } => asked_altered(to, lang),
+        Notice::NotYet { command } => not_yet(command, lang),
     }
 }
 
-fn help(voice: &Voice) -> String {
+fn too_many_runs(to: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "@{to}, there were many runs on this thread within the hour, so I did not start another. Please try again \
+             later."
+        ),
+        format!(
+            "@{to} さん、この 1 時間にこのスレッドで多くの作業を行ったため、新たに開始しませんでした。後でもう一度お試しください。"
+        ),
+    )
+}
+
+fn already_paused(lang: Lang, voice: &Voice) -> String {
+    let resume = voice.command("resume");
+    lang.pick(
+        format!("I am paused already; {resume} goes on."),
+        format!("すでに一時停止しています。{resume} で再開します。"),
+    )
+}
+
+fn cannot_skip(step: &str, why: &str, lang: Lang) -> String {
+    lang.pick(format!("I cannot skip `{step}`: {why}."), format!("`{step}` は省けません: {why}"))
+}
+
+fn bad_budget(words: &str, lang: Lang, voice: &Voice) -> String {
+    let example = voice.command("budget +1.50");
+    lang.pick(
+        format!("“{words}” is no amount; write it like {example}."),
+        format!("「{words}」は金額として読めません。{example} のように書いてください。"),
+    )
+}
+
+fn nothing_to_retry(lang: Lang, voice: &Voice) -> String {
+    let plan = voice.command("plan");
+    lang.pick(
+        format!("There is nothing to retry here. {plan} starts a new run."),
+        format!("やり直すものはありません。{plan} で新しく始めます。"),
+    )
+}
+
+fn help(lang: Lang, voice: &Voice) -> String {
     let rows: Vec<String> = HELP
         .iter()
-        .map(|(words, who, does)| format!("| {} | {} | {does} |", voice.command(words), who_may(who, voice)))
+        .map(|Verb { words, who, does, does_ja }| {
+            let does = lang.pick(does, does_ja);
+            format!("| {} | {} | {does} |", voice.command(words), who_may(who, lang, voice))
+        })
         .collect();
     let other = match voice.forge {
         ForgeKind::Gitlab => String::new(),
         ForgeKind::Github | ForgeKind::Local => {
-            format!("\n\n`@{} verb` works as well as `/verb`.", voice.handle())
+            let bot = voice.handle();
+            lang.pick(
+                format!("\n\n`@{bot} verb` works as well as `/verb`."),
+                format!("\n\n`/verb` の代わりに `@{bot} verb` とも書けます。"),
+            )
         }
     };
-    format!("| write | who may | what I do |\n|---|---|---|\n{}{other}", rows.join("\n"))
+    let head = lang.pick("| write | who may | what I do |", "| コマンド | 使える人 | 動作 |");
+    format!("{head}\n|---|---|---|\n{}{other}", rows.join("\n"))
 }
 
 enum Who {
@@ -75,58 +131,122 @@ enum Who {
     HasOrAsked(Permission),
 }
 
-fn who_may(who: &Who, voice: &Voice) -> String {
+/// A line of the table of commands.
+struct Verb {
+    words: &'static str,
+    who: Who,
+    does: &'static str,
+    does_ja: &'static str,
+}
+
+fn who_may(who: &Who, lang: Lang, voice: &Voice) -> String {
     match who {
         Who::Has(permission) => voice.role(*permission).to_owned(),
-        Who::HasOrAsked(permission) => format!("{}, or who asked", voice.role(*permission)),
+        Who::HasOrAsked(permission) => {
+            let role = voice.role(*permission);
+            lang.pick(format!("{role}, or who asked"), format!("{role} または依頼者"))
+        }
     }
 }
 
 /// What this version carries out. The other verbs are understood and answered with a sentence.
-const HELP: &[(&str, Who, &str)] = &[
-    ("plan", Who::Has(Permission::Triage), "start to plan on this thread, as assigning me does"),
-    ("status", Who::Has(Permission::Read), "say where I am"),
-    ("pause", Who::HasOrAsked(Permission::Write), "stop before the next thing I would do"),
-    (
-        "resume",
-        Who::HasOrAsked(Permission::Write),
-        "go on exactly there; also the no when I ask whether to change the plan",
-    ),
-    ("cancel", Who::HasOrAsked(Permission::Write), "end the run; what is done stays on its branch"),
-    (
-        "approve",
-        Who::Has(Permission::Write),
-        "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it; in review, accept the design",
-    ),
-    (
-        "reject why",
-        Who::Has(Permission::Write),
-        "send me back to choose again; in review, back to the design",
-    ),
-    ("skip q-2", Who::HasOrAsked(Permission::Triage), "leave a question unanswered"),
-    (
-        "choose d-1 opt-b because …",
-        Who::HasOrAsked(Permission::Triage),
-        "decide between the options of a design",
-    ),
-    (
-        "replan why",
-        Who::Has(Permission::Write),
-        "make a new plan for that reason; also the yes when I ask whether to change it",
-    ),
-    ("skip task_4", Who::Has(Permission::Write), "leave a step out"),
-    ("budget +N", Who::Has(Permission::Write), "raise what the run may use"),
-    ("retry", Who::Has(Permission::Write), "start a run with the steps that the last one did not finish"),
-    ("help", Who::Has(Permission::Read), "show this table"),
+const HELP: &[Verb] = &[
+    Verb {
+        words: "plan",
+        who: Who::Has(Permission::Triage),
+        does: "start to plan on this thread, as assigning me does",
+        does_ja: "このスレッドで計画を始める (アサインと同じ)",
+    },
+    Verb {
+        words: "status",
+        who: Who::Has(Permission::Read),
+        does: "say where I am",
+        does_ja: "現在の状態を答える",
+    },
+    Verb {
+        words: "pause",
+        who: Who::HasOrAsked(Permission::Write),
+        does: "stop before the next thing I would do",
+        does_ja: "次の動作の前で止まる",
+    },
+    Verb {
+        words: "resume",
+        who: Who::HasOrAsked(Permission::Write),
+        does: "go on exactly there; also the no when I ask whether to change the plan",
+        does_ja: "止まったところから続ける。計画変更の確認には「いいえ」の意味",
+    },
+    Verb {
+        words: "cancel",
+        who: Who::HasOrAsked(Permission::Write),
+        does: "end the run; what is done stays on its branch",
+        does_ja: "作業を終了する。済んだ作業はブランチに残る",
+    },
+    Verb {
+        words: "approve",
+        who: Who::Has(Permission::Write),
+        does: "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it; in review, accept the design",
+        does_ja: "提示した内容を実行する。`approve 1-3,5`、`except 4`、`task_2` で一部だけ。レビューでは設計を承認する",
+    },
+    Verb {
+        words: "reject why",
+        who: Who::Has(Permission::Write),
+        does: "send me back to choose again; in review, back to the design",
+        does_ja: "選び直す。レビューでは設計に戻る",
+    },
+    Verb {
+        words: "skip q-2",
+        who: Who::HasOrAsked(Permission::Triage),
+        does: "leave a question unanswered",
+        does_ja: "質問に答えずに進む",
+    },
+    Verb {
+        words: "choose d-1 opt-b because …",
+        who: Who::HasOrAsked(Permission::Triage),
+        does: "decide between the options of a design",
+        does_ja: "設計の選択肢から決める",
+    },
+    Verb {
+        words: "replan why",
+        who: Who::Has(Permission::Write),
+        does: "make a new plan for that reason, after the end in a new run; also the yes when I ask whether to change it",
+        does_ja: "その理由で計画を作り直す (終了後は新しく始める)。計画変更の確認には「はい」の意味",
+    },
+    Verb {
+        words: "skip task_4",
+        who: Who::Has(Permission::Write),
+        does: "leave a step out",
+        does_ja: "ステップを省く",
+    },
+    Verb {
+        words: "budget +N",
+        who: Who::Has(Permission::Write),
+        does: "raise what the run may use",
+        does_ja: "使える予算を増やす",
+    },
+    Verb {
+        words: "retry",
+        who: Who::Has(Permission::Write),
+        does: "start a run with the steps that the last one did not finish",
+        does_ja: "前回終わらなかったステップから始める",
+    },
+    Verb {
+        words: "help",
+        who: Who::Has(Permission::Read),
+        does: "show this table",
+        does_ja: "この表を表示する",
+    },
 ];
 
-fn unknown(word: &str, voice: &Voice) -> String {
+fn unknown(word: &str, lang: Lang, voice: &Voice) -> String {
     let what = if word.is_empty() {
-        "I was called, but not told what to do.".to_owned()
+        lang.pick("I was called, but not told what to do.", "呼ばれましたが、何をすればよいかわかりません。")
+            .to_owned()
     } else {
-        format!("I do not know what “{}” means.", line(word, 40))
+        let word = line(word, 40);
+        lang.pick(format!("I do not know what “{word}” means."), format!("「{word}」の意味がわかりません。"))
     };
-    format!("{what} This is what I understand:\n\n{}", help(voice))
+    let known = lang.pick(" This is what I understand:", "次のコマンドが使えます。");
+    format!("{what}{known}\n\n{}", help(lang, voice))
 }
 
 fn status_of(run: Option<&Run>, voice: &Voice) -> String {
@@ -134,99 +254,152 @@ fn status_of(run: Option<&Run>, voice: &Voice) -> String {
         None => format!("There has been no run on this thread. {} starts one.", voice.command("plan")),
         Some(run) => {
             let steps = run.revisions.last().map_or(String::new(), |revision| {
-                format!(" The plan has {} steps, {} of them done.", revision.steps.len(), done(run, revision))
+                let (all, done) = (revision.steps.len(), done(run, revision));
+                run.lang.pick(
+                    format!(" The plan has {all} steps, {done} of them done."),
+                    format!("計画は {all} ステップで、{done} ステップが完了しています。"),
+                )
             });
-            format!(
-                "**Status**: {}.{steps}\n\n<sub>run `{}`</sub>",
-                status(run, voice).trim_end_matches('.'),
-                run.id
-            )
+            let stop = run.lang.pick(".", "。");
+            format!("**Status**: {}{stop}{steps}\n\n<sub>run `{}`</sub>", bare(&status(run, voice)), run.id)
         }
     }
 }
 
-fn planning_is_off(to: &str) -> String {
-    format!(
-        "@{to}, planning is switched off for this repository: whoever runs me can switch it on with \
-         `planning: {{ enabled: true }}` in a rule under `repos:` in `config.yaml`, unless the repository's own \
-         `.planwright.yaml` says no."
+/// A sentence to which a stop of its own is added.
+fn bare(text: &str) -> &str {
+    text.trim_end_matches(['.', '。'])
+}
+
+fn planning_is_off(to: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "@{to}, planning is switched off for this repository: whoever runs me can switch it on with \
+             `planning: {{ enabled: true }}` in a rule under `repos:` in `config.yaml`, unless the repository's own \
+             `.planwright.yaml` says no."
+        ),
+        format!(
+            "@{to} さん、このリポジトリでは計画機能が無効です。運用者が `config.yaml` の `repos:` のルールに \
+             `planning: {{ enabled: true }}` と書くと有効になります (リポジトリの `.planwright.yaml` が禁じていない場合)。"
+        ),
     )
 }
 
-fn repo_file_broken(to: &str, why: &str) -> String {
-    format!(
-        "@{to}, I did not start: this repository's `.planwright.yaml` cannot be understood ({}). Please correct it on \
-         the default branch and ask me again.",
-        line(why, 300)
+fn repo_file_broken(to: &str, why: &str, lang: Lang) -> String {
+    let why = line(why, 300);
+    lang.pick(
+        format!(
+            "@{to}, I did not start: this repository's `.planwright.yaml` cannot be understood ({why}). Please correct \
+             it on the default branch and ask me again."
+        ),
+        format!(
+            "@{to} さん、このリポジトリの `.planwright.yaml` を読み取れないため、開始しませんでした ({why})。\
+             デフォルトブランチで修正して、もう一度お声がけください。"
+        ),
     )
 }
 
 fn already_running(run: Option<&Run>, voice: &Voice) -> String {
-    let status = run.map_or(String::new(), |run| format!(" ({})", status(run, voice).trim_end_matches('.')));
-    format!("I am at work on this thread already{status}. {} ends that run.", voice.command("cancel"))
+    let cancel = voice.command("cancel");
+    let lang = run.map_or(Lang::English, |run| run.lang);
+    let status = run.map_or(String::new(), |run| format!(" ({})", bare(&status(run, voice))));
+    lang.pick(
+        format!("I am at work on this thread already{status}. {cancel} ends that run."),
+        format!("このスレッドではすでに作業中です{status}。{cancel} でその作業を終了します。"),
+    )
 }
 
-fn nothing_running(verb: &str, voice: &Voice) -> String {
-    format!(
-        "There is nothing to {verb}: no run is under way on this thread. {} starts one.",
-        voice.command("plan")
+fn nothing_running(verb: &str, lang: Lang, voice: &Voice) -> String {
+    let plan = voice.command("plan");
+    lang.pick(
+        format!("There is nothing to {verb}: no run is under way on this thread. {plan} starts one."),
+        format!("`{verb}` の対象がありません。このスレッドで進行中の作業はありません。{plan} で開始します。"),
     )
 }
 
 fn nothing_to_answer(verb: &str, run: Option<&Run>, voice: &Voice) -> String {
-    let status =
-        run.map_or(String::new(), |run| format!(" I am here: {}.", status(run, voice).trim_end_matches('.')));
-    format!("There is nothing to {verb} at the moment, so I did nothing.{status}")
-}
-
-fn bad_approval(to: &str, why: &str, voice: &Voice) -> String {
-    format!(
-        "@{to}, I took that for nothing: {}. Write {} for all of it, or the numbers of the preview, like {}.",
-        line(why, 300),
-        voice.command("approve"),
-        voice.command("approve 1-3,5")
+    let lang = run.map_or(Lang::English, |run| run.lang);
+    let status = run.map_or(String::new(), |run| {
+        let status = status(run, voice);
+        lang.pick(format!(" I am here: {}.", bare(&status)), format!("現在の状態: {}。", bare(&status)))
+    });
+    lang.pick(
+        format!("There is nothing to {verb} at the moment, so I did nothing.{status}"),
+        format!("今は `{verb}` の対象がないため、何もしませんでした。{status}"),
     )
 }
 
-fn left_out_of_approval(left_out: &[LeftOut]) -> String {
+fn bad_approval(to: &str, why: &str, lang: Lang, voice: &Voice) -> String {
+    let (why, all, part) = (line(why, 300), voice.command("approve"), voice.command("approve 1-3,5"));
+    lang.pick(
+        format!(
+            "@{to}, I took that for nothing: {why}. Write {all} for all of it, or the numbers of the preview, like \
+             {part}."
+        ),
+        format!(
+            "@{to} さん、承認として受け付けませんでした: {why}。すべてなら {all}、一部ならプレビューの番号で {part} の\
+             ように書いてください。"
+        ),
+    )
+}
+
+fn left_out_of_approval(left_out: &[LeftOut], lang: Lang) -> String {
     const SHOWN: usize = 30;
     let mut lines: Vec<String> = left_out
         .iter()
         .take(SHOWN)
-        .map(|out| format!("- action {}: {}", number_of(&out.id), line(&out.why, 200)))
+        .map(|out| {
+            let (number, why) = (number_of(&out.id), line(&out.why, 200));
+            lang.pick(format!("- action {number}: {why}"), format!("- アクション {number}: {why}"))
+        })
         .collect();
-    if left_out.len() > SHOWN {
-        lines.push(format!("- and {} more", left_out.len() - SHOWN));
-    }
-    format!("I go on without:\n{}", lines.join("\n"))
+    let more = left_out.len().saturating_sub(SHOWN);
+    lines = ended(lines, more, lang);
+    format!("{}\n{}", lang.pick("I go on without:", "次のものを除いて進めます。"), lines.join("\n"))
 }
 
 fn round_of(record: &Record, number: u32) -> Option<&Round> {
     record.run.as_ref()?.talk.rounds.iter().find(|round| round.number == number)
 }
 
-fn answer_unclear(to: &str, round: Option<&Round>, voice: &Voice) -> String {
+fn answer_unclear(to: &str, round: Option<&Round>, lang: Lang, voice: &Voice) -> String {
     let first = round.and_then(|round| round.questions.first()).map_or("q-1", |question| &question.id.0);
-    format!(
-        "@{to}, I could not tell which of my questions that answers. Please put the number of the question first, like \
-         `1. …`. {} leaves one out.",
-        voice.command(&format!("skip {first}"))
+    let skip = voice.command(&format!("skip {first}"));
+    lang.pick(
+        format!(
+            "@{to}, I could not tell which of my questions that answers. Please put the number of the question first, \
+             like `1. …`. {skip} leaves one out."
+        ),
+        format!(
+            "@{to} さん、どの質問への回答かわかりませんでした。`1. …` のように質問の番号を先に書いてください。\
+             {skip} でスキップできます。"
+        ),
     )
 }
 
-fn answers_differ(question: &str, counts: &str) -> String {
-    format!(
-        "There are different answers to `{}`. I take “{}”: the word of who has the higher permission counts, then the \
-         later one.",
-        line(question, 40),
-        line(counts, 300)
+fn answers_differ(question: &str, counts: &str, lang: Lang) -> String {
+    let (question, counts) = (line(question, 40), line(counts, 300));
+    lang.pick(
+        format!(
+            "There are different answers to `{question}`. I take “{counts}”: the word of who has the higher permission \
+             counts, then the later one."
+        ),
+        format!(
+            "`{question}` に異なる回答があります。「{counts}」を採用します。権限の高い人の回答、次に新しい回答を優先します。"
+        ),
     )
 }
 
-fn asked_altered(to: &str) -> String {
-    format!(
-        "@{to}, the words of what I asked were changed, so I cannot tell what its boxes stand for. I have put it back as it \
-         was: please tick there, or answer in a comment."
+fn asked_altered(to: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "@{to}, the words of what I asked were changed, so I cannot tell what its boxes stand for. I have put it back \
+             as it was: please tick there, or answer in a comment."
+        ),
+        format!(
+            "@{to} さん、質問の文面が変更されたため、チェックの意味を判断できません。元の文面に戻しました。そこでチェックするか、\
+             コメントで回答してください。"
+        ),
     )
 }
 
@@ -236,41 +409,61 @@ fn still_waiting(to: &str, record: &Record, number: u32, voice: &Voice) -> Strin
         .zip(round_of(record, number))
         .map_or(vec![], |(run, round)| run.talk.unanswered(round).iter().map(|q| q.id.to_string()).collect());
     let skip = open.first().map_or("skip q-1".to_owned(), |id| format!("skip {id}"));
-    let which = if open.is_empty() { String::new() } else { format!(" ({})", listed(&open)) };
-    format!(
-        "@{to}, I am still waiting for answers to my questions{which}, and do nothing until then. {} leaves a question \
-         out, {} ends the run.",
-        voice.command(&skip),
-        voice.command("cancel")
+    let lang = record.lang();
+    let which = if open.is_empty() { String::new() } else { format!(" ({})", listed(&open, lang)) };
+    let (skip, cancel) = (voice.command(&skip), voice.command("cancel"));
+    lang.pick(
+        format!(
+            "@{to}, I am still waiting for answers to my questions{which}, and do nothing until then. {skip} leaves a \
+             question out, {cancel} ends the run."
+        ),
+        format!(
+            "@{to} さん、質問への回答{which}をお待ちしています。それまでは何もしません。{skip} で質問をスキップし、\
+             {cancel} で終了します。"
+        ),
     )
 }
 
-fn no_such_choice(words: &str, known: &[String]) -> String {
+fn no_such_choice(words: &str, known: &[String], lang: Lang) -> String {
+    let words = line(words, 60);
+    let said = lang.pick(
+        format!("I did not put up “{words}”, so I did nothing."),
+        format!("「{words}」は提示していないため、何もしませんでした。"),
+    );
     if known.is_empty() {
-        return format!("I did not put up “{}”, so I did nothing.", line(words, 60));
+        return said;
     }
-    format!("I did not put up “{}”, so I did nothing. There are {}.", line(words, 60), listed(known))
+    let known = listed(known, lang);
+    lang.pick(format!("{said} There are {known}."), format!("{said}選べるのは {known} です。"))
 }
 
-fn two_options(to: &str, decision: &str, voice: &Voice) -> String {
+fn two_options(to: &str, decision: &str, lang: Lang, voice: &Voice) -> String {
     let id = line(decision, 40);
-    format!(
-        "@{to}, more than one option of `{id}` is ticked, so I took none. Please leave one box ticked, or write {}.",
-        voice.command(&format!("choose {id} opt-b because …"))
+    let choose = voice.command(&format!("choose {id} opt-b because …"));
+    lang.pick(
+        format!(
+            "@{to}, more than one option of `{id}` is ticked, so I took none. Please leave one box ticked, or write \
+             {choose}."
+        ),
+        format!(
+            "@{to} さん、`{id}` で複数の選択肢にチェックがあるため、どれも採用しませんでした。チェックを 1 つにするか、\
+             {choose} と書いてください。"
+        ),
     )
 }
 
-fn listed(ids: &[String]) -> String {
+fn listed(ids: &[String], lang: Lang) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<String> = ids.iter().take(SHOWN).map(|id| format!("`{}`", line(id, 40))).collect();
-    let more = if ids.len() > SHOWN { " and others" } else { "" };
+    let more = if ids.len() > SHOWN { lang.pick(" and others", " など") } else { "" };
     format!("{}{more}", shown.join(", "))
 }
 
-fn not_yet(command: &Command) -> String {
-    format!(
-        "I understood `{}`, but this version of Planwright cannot do that yet. Nothing was changed.",
-        command.verb()
+fn not_yet(command: &Command, lang: Lang) -> String {
+    let verb = command.verb();
+    lang.pick(
+        format!("I understood `{verb}`, but this version of Planwright cannot do that yet. Nothing was changed."),
+        format!("`{verb}` は理解しましたが、このバージョンの Planwright ではまだ実行できません。何も変更していません。"),
     )
 }
 
@@ -380,12 +573,16 @@ mod tests {
     fn every_reply_has_its_sentence() {
         insta::assert_snapshot!("every_reply_on_github", every_reply(&record(), &github()));
         insta::assert_snapshot!("every_reply_on_gitlab", every_reply(&record(), &gitlab()));
+        let mut japanese = record();
+        let run = japanese.run.take().map(|run| Run { lang: Lang::Japanese, ..Run::clone(&run) });
+        japanese.run = run.map(Into::into);
+        insta::assert_snapshot!("every_reply_in_japanese", every_reply(&japanese, &github()));
         let nothing = Record::default();
         insta::assert_snapshot!("every_reply_without_a_run", every_reply(&nothing, &github()));
     }
 
     #[test]
     fn the_help_names_who_may_what() {
-        insta::assert_snapshot!("help", help(&gitlab()));
+        insta::assert_snapshot!("help", help(Lang::English, &gitlab()));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn why(run: &Run) -> Option<String> {
     number(run)?;
     let origin = run.plan()?.origin.as_ref()?;
     let reason = line(&origin.reason, REASON_CAP);
-    let reason = if reason.is_empty() { "none was given" } else { &reason };
+    let reason = if reason.is_empty() { run.lang.pick("none was given", "記載なし") } else { &reason };
     let mut text = format!("**Revision Reason**: {reason}");
     if let Some((at, before)) = earlier(run).last() {
         let past = as_it_ended(run, at);
@@ -70,10 +70,13 @@ pub(super) fn history(run: &Run, shown: usize, step_cap: usize) -> Option<String
     let mut parts: Vec<String> =
         all.iter().rev().take(shown).map(|(at, plan)| entry(run, *at, plan, cap)).collect();
     if shown < all.len() {
-        parts.push(format!(
-            "*{} not shown here; all of it is in the history of this thread, under run `{}`.*",
-            left_out(all.len() - shown),
-            run.id
+        let (more, id) = (all.len() - shown, &run.id);
+        parts.push(run.lang.pick(
+            format!(
+                "*{} not shown here; all of it is in the history of this thread, under run `{id}`.*",
+                left_out(more)
+            ),
+            format!("*以前の計画 {more} 件はここでは省略しています。全体はこのスレッドの履歴 (run `{id}`) にあります。*"),
         ));
     }
     Some(format!(
@@ -132,6 +135,7 @@ fn as_it_ended(run: &Run, at: usize) -> Run {
         .collect();
     let of_plan = run.revisions.get(at).map(|plan| &plan.skipped);
     past.skipped = if same_checklist { run.skipped.clone() } else { of_plan.cloned().unwrap_or_default() };
+    past.lang = run.lang;
     past.end = Some(End { state: EndState::Completed, at: until });
     past
 }

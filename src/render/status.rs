@@ -3,7 +3,7 @@
 use super::words::{count, moment};
 use super::{Voice, line};
 use crate::actions::number_of;
-use crate::domain::{Account, AccountKind};
+use crate::domain::{Account, AccountKind, Lang};
 use crate::planning::{
     Design, EndState, Hold, Limit, Phase, Reached, Replan, Request, Resource, Revision, Round, Run,
     StepState, StopReason,
@@ -12,75 +12,131 @@ use crate::planning::{
 const REASON_CAP: usize = 500;
 
 pub(super) fn status(run: &Run, voice: &Voice) -> String {
+    let lang = run.lang;
     if let Some(end) = &run.end {
         return ended(run, &end.state, voice);
     }
     match run.hold() {
         Some(Hold::Paused(pause)) => {
-            format!("⏸ paused by {} · {} goes on from here", who(&pause.by), voice.command("resume"))
+            let (by, resume) = (who(&pause.by), voice.command("resume"));
+            lang.pick(
+                format!("⏸ paused by {by} · {resume} goes on from here"),
+                format!("⏸ {by} が一時停止しました · {resume} でここから再開します"),
+            )
         }
         Some(Hold::Retry(retry)) => {
-            format!("⏳ {} I will try again by myself.", sentence(&line(&retry.reason, REASON_CAP)))
+            let reason = sentence(&line(&retry.reason, REASON_CAP));
+            lang.pick(
+                format!("⏳ {reason} I will try again by myself."),
+                format!("⏳ {reason} 自動で再試行します。"),
+            )
         }
-        Some(Hold::Approval(request)) => waiting(request, voice),
-        Some(Hold::Budget(reached)) => out_of_budget(reached, voice),
-        Some(Hold::Unclear(action)) => format!(
-            "⏸ action {} was interrupted, and I cannot know what became of it. {} does it once more, \
-             {} leaves its step out.",
-            number_of(action),
-            voice.command("resume"),
-            voice.command("skip task_n")
-        ),
+        Some(Hold::Approval(request)) => waiting(request, lang, voice),
+        Some(Hold::Budget(reached)) => out_of_budget(reached, lang, voice),
+        Some(Hold::Unclear(action)) => unclear(number_of(action), lang, voice),
         Some(Hold::Answers(round)) => answers(run, round),
-        Some(Hold::Decisions(design)) => decisions(design, voice),
-        Some(Hold::Review(_)) => format!(
-            "🧭 waiting for a review of the design · {} accepts it, {} goes back to it",
-            voice.command("approve"),
-            voice.command("reject why")
-        ),
-        Some(Hold::Confirm(replan)) => confirm(replan, voice),
-        Some(Hold::Limit(hit)) => format!("⏸ {}. {}", stuck(hit.limit), limit_choices(run, voice)),
+        Some(Hold::Decisions(design)) => decisions(design, lang, voice),
+        Some(Hold::Review(_)) => review(lang, voice),
+        Some(Hold::Confirm(replan)) => confirm(replan, lang, voice),
+        Some(Hold::Limit(hit)) => {
+            let stop = lang.pick(". ", "。");
+            format!("⏸ {}{stop}{}", stuck(hit.limit, lang), limit_choices(run, voice))
+        }
         None => at_work(run),
     }
 }
 
+fn unclear(action: &str, lang: Lang, voice: &Voice) -> String {
+    let (resume, skip) = (voice.command("resume"), voice.command("skip task_n"));
+    lang.pick(
+        format!(
+            "⏸ action {action} was interrupted, and I cannot know what became of it. {resume} does it once more, \
+             {skip} leaves its step out."
+        ),
+        format!(
+            "⏸ アクション {action} は途中で中断され、結果がわかりません。{resume} でもう一度実行し、{skip} でその\
+             ステップを省きます。"
+        ),
+    )
+}
+
+fn review(lang: Lang, voice: &Voice) -> String {
+    let (approve, reject) = (voice.command("approve"), voice.command("reject why"));
+    lang.pick(
+        format!("🧭 waiting for a review of the design · {approve} accepts it, {reject} goes back to it"),
+        format!("🧭 設計のレビュー待ち · {approve} で承認、{reject} で設計に戻ります"),
+    )
+}
+
 fn answers(run: &Run, round: &Round) -> String {
+    let lang = run.lang;
     let all = round.questions.len();
     let settled = all - run.talk.unanswered(round).len();
     let until = match round.deadline {
         Some(deadline) if round.assumes => {
-            format!(" · until {}, then I go on with assumptions", moment(deadline))
+            let until = moment(deadline);
+            lang.pick(
+                format!(" · until {until}, then I go on with assumptions"),
+                format!(" · {until} まで。その後は仮定で進めます"),
+            )
         }
         Some(_) | None => String::new(),
     };
-    format!("❓ waiting for answers: {settled} of {} answered{until}", count(all, "question"))
+    lang.pick(
+        format!("❓ waiting for answers: {settled} of {} answered{until}", count(all, "question")),
+        format!("❓ 回答待ち: {all} 件中 {settled} 件回答済み{until}"),
+    )
 }
 
-fn decisions(design: &Design, voice: &Voice) -> String {
+fn decisions(design: &Design, lang: Lang, voice: &Voice) -> String {
     let open = design.open_decisions();
     let all = design.decisions.len();
     let example = open.first().map_or("d-1", |decision| decision.id.as_str());
-    format!(
-        "🧭 waiting for decisions: {} of {all} made · tick a box, or {}",
-        all - open.len(),
-        voice.command(&format!("choose {example} opt-b because …"))
+    let (made, choose) = (all - open.len(), voice.command(&format!("choose {example} opt-b because …")));
+    lang.pick(
+        format!("🧭 waiting for decisions: {made} of {all} made · tick a box, or {choose}"),
+        format!("🧭 決定待ち: {all} 件中 {made} 件決定済み · チェックを入れるか、{choose} と書いてください"),
     )
 }
 
-fn confirm(replan: &Replan, voice: &Voice) -> String {
+fn confirm(replan: &Replan, lang: Lang, voice: &Voice) -> String {
     let until = replan.deadline.map_or(String::new(), |deadline| {
-        format!(" · without a word by {} it stays as it is", moment(deadline))
+        let at = moment(deadline);
+        lang.pick(
+            format!(" · without a word by {at} it stays as it is"),
+            format!(" · {at} までに返事がなければ計画はそのままです"),
+        )
     });
-    format!(
-        "🔄 waiting for a word on changing the plan · {} is a yes, {} a no{until}",
-        voice.command("replan why"),
-        voice.command("resume")
+    let (yes, no) = (voice.command("replan why"), voice.command("resume"));
+    lang.pick(
+        format!("🔄 waiting for a word on changing the plan · {yes} is a yes, {no} a no{until}"),
+        format!("🔄 計画変更の確認待ち · {yes} で変更、{no} でそのまま続行{until}"),
     )
 }
 
-fn stuck(limit: Limit) -> String {
+/// Why a run may not replan, in words for people.
+pub(super) fn limit_words(limit: Limit, lang: Lang) -> &'static str {
+    let japanese = match limit {
+        Limit::Clarifications => "目標についての確認は設定上の回数に達しました",
+        Limit::GoalRevisions => "目標の再定義は設定上の回数に達しました",
+        Limit::Redecompositions => "タスクの再分解は設定上の回数に達しました",
+        Limit::Regenerations => "アクションの再生成は設定上の回数に達しました",
+        Limit::ActionRetries => "アクションの再試行は設定上の回数に達しました",
+        Limit::PartialReplans => "残りの計画の変更は設定上の回数に達しました",
+        Limit::PlanRevisions => "計画の修正は設定上の回数に達しました",
+        Limit::Total => "再計画の合計は設定上の回数に達しました",
+        Limit::SameTrigger => "同じ問題による再計画は設定上の回数に達しました",
+        Limit::SamePlan => "新しい計画は以前に試した計画と同じです",
+        Limit::NoPlan => "新しい計画を作れませんでした",
+        Limit::NoDecision => "失敗があり、どう進めるかを決められませんでした",
+    };
+    lang.pick(limit.words(), japanese)
+}
+
+fn stuck(limit: Limit, lang: Lang) -> String {
+    let words = limit_words(limit, lang);
     match limit {
-        Limit::NoDecision => limit.words().to_owned(),
+        Limit::NoDecision => words.to_owned(),
         Limit::Clarifications
         | Limit::GoalRevisions
         | Limit::Redecompositions
@@ -91,59 +147,83 @@ fn stuck(limit: Limit) -> String {
         | Limit::Total
         | Limit::SameTrigger
         | Limit::SamePlan
-        | Limit::NoPlan => format!("I would change the plan, but {}", limit.words()),
+        | Limit::NoPlan => lang.pick(
+            format!("I would change the plan, but {words}"),
+            format!("計画を変更したいのですが、{words}"),
+        ),
     }
 }
 
 /// What people can do where the bot may not replan any more.
 pub(super) fn limit_choices(run: &Run, voice: &Voice) -> String {
+    let lang = run.lang;
     let failed = run.replans.limit.as_ref().and_then(|hit| hit.failed.as_ref());
     let action = failed.and_then(|id| run.plan()?.actions().find(|action| action.id == *id));
     let skip = action.map_or(String::new(), |action| {
-        format!(" {} leaves the step out,", voice.command(&format!("skip {}", action.task_id)))
+        let skip = voice.command(&format!("skip {}", action.task_id));
+        lang.pick(format!(" {skip} leaves the step out,"), format!("{skip} でそのステップを省き、"))
     });
-    format!(
-        "{} has me plan once more,{skip} {} goes on with the plan as it is, {} ends the run.",
-        voice.command("replan why"),
-        voice.command("resume"),
-        voice.command("cancel")
+    let (replan, resume) = (voice.command("replan why"), voice.command("resume"));
+    let cancel = voice.command("cancel");
+    lang.pick(
+        format!(
+            "{replan} has me plan once more,{skip} {resume} goes on with the plan as it is, {cancel} ends the run."
+        ),
+        format!("{replan} でもう一度計画し、{skip}{resume} で今の計画のまま続け、{cancel} で終了します。"),
     )
 }
 
-fn waiting(request: &Request, voice: &Voice) -> String {
-    format!(
-        "waiting for approval of {} · `{}` · {} or {}",
-        actions(request.wanted.len()),
-        short(&request.digest),
-        voice.command("approve"),
-        voice.command("reject why")
+fn waiting(request: &Request, lang: Lang, voice: &Voice) -> String {
+    let (what, digest) = (actions(request.wanted.len(), lang), short(&request.digest));
+    let (approve, reject) = (voice.command("approve"), voice.command("reject why"));
+    lang.pick(
+        format!("waiting for approval of {what} · `{digest}` · {approve} or {reject}"),
+        format!("{what}の承認待ち · `{digest}` · {approve} または {reject}"),
     )
 }
 
-pub(super) fn actions(count: usize) -> String {
-    if count == 1 { "1 action".to_owned() } else { format!("{count} actions") }
+pub(super) fn actions(number: usize, lang: Lang) -> String {
+    lang.pick(count(number, "action"), format!("アクション {number} 件"))
 }
 
 fn at_work(run: &Run) -> String {
+    let lang = run.lang;
     if let Some(hit) = &run.replans.limit {
-        return format!("⏳ looking for another way, because {}", hit.limit.words());
+        let why = limit_words(hit.limit, lang);
+        return lang.pick(
+            format!("⏳ looking for another way, because {why}"),
+            format!("⏳ {why}。別の方法を探しています"),
+        );
     }
     if !run.talk.unread.is_empty() {
-        return "⏳ reading the answers".to_owned();
+        return lang.pick("⏳ reading the answers", "⏳ 回答を読んでいます").to_owned();
     }
-    match (run.phase(), run.plan()) {
-        (Phase::Decompose, _) if run.talk.rethink => "⏳ thinking about the goal again".to_owned(),
-        (Phase::Decompose, _) if is_designing(run) => "⏳ working out the design".to_owned(),
-        (Phase::Understand, _) => "⏳ working out the goal".to_owned(),
-        (Phase::Decompose, _) => "⏳ breaking the work into steps".to_owned(),
-        (Phase::Sequence, _) => "⏳ choosing the actions for each step".to_owned(),
-        (Phase::Approve, _) => "⏳ looking at what the actions would change".to_owned(),
-        (Phase::Deliver, _) => "⏳ handing the work over".to_owned(),
-        (Phase::Execute, plan) => {
-            let place = plan.map_or(String::new(), |plan| at_step(run, plan));
-            format!("executing{place}{}", plan.map_or(String::new(), approved_by))
+    let doing = match (run.phase(), run.plan()) {
+        (Phase::Decompose, _) if run.talk.rethink => {
+            lang.pick("⏳ thinking about the goal again", "⏳ 目標を考え直しています")
         }
-    }
+        (Phase::Decompose, _) if is_designing(run) => {
+            lang.pick("⏳ working out the design", "⏳ 設計を検討しています")
+        }
+        (Phase::Understand, _) => lang.pick("⏳ working out the goal", "⏳ 目標を整理しています"),
+        (Phase::Decompose, _) => {
+            lang.pick("⏳ breaking the work into steps", "⏳ 作業をステップに分けています")
+        }
+        (Phase::Sequence, _) => {
+            lang.pick("⏳ choosing the actions for each step", "⏳ 各ステップのアクションを選んでいます")
+        }
+        (Phase::Approve, _) => lang
+            .pick("⏳ looking at what the actions would change", "⏳ アクションによる変更内容を調べています"),
+        (Phase::Deliver, _) => lang.pick("⏳ handing the work over", "⏳ 成果を引き渡しています"),
+        (Phase::Execute, plan) => return executing(run, plan),
+    };
+    doing.to_owned()
+}
+
+fn executing(run: &Run, plan: Option<&Revision>) -> String {
+    let place = plan.map_or(String::new(), |plan| at_step(run, plan));
+    let approved = plan.map_or(String::new(), |plan| approved_by(plan, run.lang));
+    run.lang.pick(format!("executing{place}{approved}"), format!("実行中{place}{approved}"))
 }
 
 /// Between the goal and the steps, as long as the design is not accepted.
@@ -161,10 +241,13 @@ fn at_step(run: &Run, plan: &Revision) -> String {
         .steps
         .iter()
         .position(|step| matches!(run.step_state(plan, &step.id), StepState::AtWork | StepState::Waiting));
-    open.map_or(String::new(), |at| format!(" step {} of {}", at + 1, plan.steps.len()))
+    let all = plan.steps.len();
+    open.map_or(String::new(), |at| {
+        run.lang.pick(format!(" step {} of {all}", at + 1), format!(": {all} ステップ中 {} 番目", at + 1))
+    })
 }
 
-fn approved_by(plan: &Revision) -> String {
+fn approved_by(plan: &Revision, lang: Lang) -> String {
     let mut people: Vec<String> = vec![];
     for by in plan.approvals.iter().filter_map(|approval| approval.by.as_ref()) {
         let name = who(by);
@@ -174,55 +257,95 @@ fn approved_by(plan: &Revision) -> String {
     }
     match plan.requests.last() {
         Some(request) if !people.is_empty() => {
-            format!(" · approved by {} (`{}`)", people.join(", "), short(&request.digest))
+            let (people, digest) = (people.join(", "), short(&request.digest));
+            lang.pick(
+                format!(" · approved by {people} (`{digest}`)"),
+                format!(" · {people} が承認 (`{digest}`)"),
+            )
         }
-        Some(_) | None => " · nothing in it needs approval here".to_owned(),
+        Some(_) | None => {
+            lang.pick(" · nothing in it needs approval here", " · 承認の必要な操作はありません").to_owned()
+        }
     }
 }
 
-fn out_of_budget(reached: Reached, voice: &Voice) -> String {
-    let what = match reached.resource {
-        Resource::MicroUsd => format!("{} USD", usd(reached.limit)),
-        Resource::Tokens => format!("{} tokens", reached.limit),
-        Resource::ModelCalls => format!("{} model calls", reached.limit),
-        Resource::Minutes => format!("{} minutes of work", reached.limit),
-        Resource::Files => format!("{} changed files", reached.limit),
-        Resource::Bytes => format!("{} written bytes", reached.limit),
+fn out_of_budget(reached: Reached, lang: Lang, voice: &Voice) -> String {
+    let limit = reached.limit;
+    let (english, japanese) = match reached.resource {
+        Resource::MicroUsd => (format!("{} USD", usd(limit)), format!("{} USD", usd(limit))),
+        Resource::Tokens => (format!("{limit} tokens"), format!("{limit} トークン")),
+        Resource::ModelCalls => (format!("{limit} model calls"), format!("モデル呼び出し {limit} 回")),
+        Resource::Minutes => (format!("{limit} minutes of work"), format!("作業時間 {limit} 分")),
+        Resource::Files => (format!("{limit} changed files"), format!("変更ファイル {limit} 件")),
+        Resource::Bytes => (format!("{limit} written bytes"), format!("書き込み {limit} バイト")),
     };
-    format!("⏸ the budget of {what} is used up. {} raises it and goes on.", voice.command("budget +N"))
+    let more = voice.command("budget +N");
+    lang.pick(
+        format!("⏸ the budget of {english} is used up. {more} raises it and goes on."),
+        format!("⏸ 予算 ({japanese}) を使い切りました。{more} で増やすと続行します。"),
+    )
 }
 
 fn ended(run: &Run, state: &EndState, voice: &Voice) -> String {
-    let again = format!("Assign me again or comment {} to start anew.", voice.command("plan"));
+    let lang = run.lang;
+    let plan = voice.command("plan");
+    let again = lang.pick(
+        format!("Assign me again or comment {plan} to start anew."),
+        format!("もう一度始めるには、私を再度アサインするか {plan} とコメントしてください。"),
+    );
     match state {
         EndState::Completed => completed(run),
-        EndState::Cancelled { by } => format!("cancelled by {}. {again}", who(by)),
-        EndState::Stopped { by, why: StopReason::Unassigned } => {
-            format!("stopped: {} took me off this. {again}", who(by))
-        }
-        EndState::Stopped { by, why: StopReason::Unlabelled } => {
-            format!("stopped: {} removed my label. Put it on again to start anew.", who(by))
-        }
-        EndState::Stopped { by, why: StopReason::Closed } => format!("stopped: {} closed this.", who(by)),
-        EndState::Failed { reason } if run.work.is_empty() => {
-            format!("😕 failed. {} {again}", sentence(&line(reason, REASON_CAP)))
-        }
-        EndState::Failed { reason } => format!(
-            "😕 failed. {} {} starts a run with the steps that are not done.",
-            sentence(&line(reason, REASON_CAP)),
-            voice.command("retry")
+        EndState::Cancelled { by } => lang.pick(
+            format!("cancelled by {}. {again}", who(by)),
+            format!("{} がキャンセルしました。{again}", who(by)),
         ),
+        EndState::Stopped { by, why } => stopped(&who(by), *why, &again, lang),
+        EndState::Failed { reason } => failed(run, &sentence(&line(reason, REASON_CAP)), &again, voice),
     }
 }
 
+fn stopped(by: &str, why: StopReason, again: &str, lang: Lang) -> String {
+    match why {
+        StopReason::Unassigned => lang.pick(
+            format!("stopped: {by} took me off this. {again}"),
+            format!("停止: {by} がアサインを外しました。{again}"),
+        ),
+        StopReason::Unlabelled => lang.pick(
+            format!("stopped: {by} removed my label. Put it on again to start anew."),
+            format!("停止: {by} がラベルを外しました。もう一度付けると始めから行います。"),
+        ),
+        StopReason::Closed => {
+            lang.pick(format!("stopped: {by} closed this."), format!("停止: {by} がクローズしました。"))
+        }
+    }
+}
+
+fn failed(run: &Run, reason: &str, again: &str, voice: &Voice) -> String {
+    let retry = voice.command("retry");
+    let rest = run.lang.pick(
+        format!("{retry} starts a run with the steps that are not done."),
+        format!("{retry} で残りのステップを実行します。"),
+    );
+    let next = if run.work.is_empty() { again } else { &rest };
+    run.lang.pick(format!("😕 failed. {reason} {next}"), format!("😕 失敗しました。{reason} {next}"))
+}
+
 fn completed(run: &Run) -> String {
+    let lang = run.lang;
     match run.delivery.as_ref() {
         Some(delivery) => match (&delivery.change, &delivery.url) {
-            (Some(_), Some(url)) => format!("🚀 done: {url}"),
-            (Some(thread), None) => format!("🚀 done: see `{thread}`"),
-            (None, _) => format!("🚀 done, on the branch `{}`", delivery.branch),
+            (Some(_), Some(url)) => lang.pick(format!("🚀 done: {url}"), format!("🚀 完了: {url}")),
+            (Some(thread), None) => {
+                lang.pick(format!("🚀 done: see `{thread}`"), format!("🚀 完了: `{thread}` をご覧ください"))
+            }
+            (None, _) => lang.pick(
+                format!("🚀 done, on the branch `{}`", delivery.branch),
+                format!("🚀 完了 (ブランチ `{}`)", delivery.branch),
+            ),
         },
-        None => "🚀 done; there was nothing to hand over".to_owned(),
+        None => lang
+            .pick("🚀 done; there was nothing to hand over", "🚀 完了。引き渡すものはありませんでした")
+            .to_owned(),
     }
 }
 
@@ -239,7 +362,11 @@ pub(super) fn short(digest: &str) -> &str {
 }
 
 pub(super) fn sentence(text: &str) -> String {
-    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
+    if text.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
+    }
 }
 
 pub(super) fn usd(micro: u64) -> String {
@@ -247,15 +374,25 @@ pub(super) fn usd(micro: u64) -> String {
 }
 
 pub(super) fn cost(run: &Run) -> String {
-    let of = run.budget.micro_usd.map_or(String::new(), |limit| format!(" of {}", usd(limit)));
+    let lang = run.lang;
+    let of = run.budget.micro_usd.map_or(String::new(), |limit| {
+        lang.pick(format!(" of {}", usd(limit)), format!(" / {}", usd(limit)))
+    });
     match (run.spent.model_calls, run.spent.cost_micro_usd) {
         (0, _) | (_, Some(0)) => String::new(),
-        (_, Some(micro)) if micro < 10_000 => format!(" · under 0.01{of} USD"),
+        (_, Some(micro)) if micro < 10_000 => {
+            lang.pick(format!(" · under 0.01{of} USD"), format!(" · 0.01 未満{of} USD"))
+        }
         (_, Some(micro)) => format!(" · {}{of} USD", usd(micro)),
-        (1, None) => " · 1 model call".to_owned(),
-        (calls, None) => match run.budget.model_calls {
-            Some(limit) => format!(" · {calls} of {limit} model calls"),
-            None => format!(" · {calls} model calls"),
+        (calls, None) => match run.budget.model_calls.filter(|_| calls > 1) {
+            Some(limit) => lang.pick(
+                format!(" · {calls} of {limit} model calls"),
+                format!(" · モデル呼び出し {limit} 回中 {calls} 回"),
+            ),
+            None => lang.pick(
+                format!(" · {}", count(calls as usize, "model call")),
+                format!(" · モデル呼び出し {calls} 回"),
+            ),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! Purpose: small things that several comments say alike: times, lists that come to an end, text that has to fit.
 
 use super::line;
-use crate::domain::Millis;
+use crate::domain::{Lang, Millis};
 
 /// GitHub takes 65,536 characters, and counts some as two.
 const LARGEST: usize = 60_000;
@@ -19,16 +19,23 @@ pub(super) fn moment(at: Millis) -> String {
 }
 
 /// How long that is, in whole minutes.
-pub(super) fn span(ms: i64) -> String {
+pub(super) fn span(ms: i64, lang: Lang) -> String {
     const HOUR: usize = 60;
     const DAY: usize = 24 * HOUR;
     let minutes = usize::try_from(ms.saturating_add(59_999) / 60_000).unwrap_or(0).max(1);
-    match minutes {
+    let japanese = match minutes {
+        m if m % DAY == 0 => format!("{}日", m / DAY),
+        m if m % HOUR == 0 => format!("{}時間", m / HOUR),
+        m if m < HOUR => format!("{m}分"),
+        m => format!("{}時間{}分", m / HOUR, m % HOUR),
+    };
+    let english = match minutes {
         m if m % DAY == 0 => count(m / DAY, "day"),
         m if m % HOUR == 0 => count(m / HOUR, "hour"),
         m if m < HOUR => count(m, "minute"),
         m => format!("{} and {}", count(m / HOUR, "hour"), count(m % HOUR, "minute")),
-    }
+    };
+    lang.pick(english, japanese)
 }
 
 pub(super) fn count(number: usize, what: &str) -> String {
@@ -36,15 +43,15 @@ pub(super) fn count(number: usize, what: &str) -> String {
 }
 
 /// Each in a line of its own, and how many there are besides.
-pub(super) fn bullets<T: AsRef<str>>(items: &[T], most: usize, cap: usize) -> String {
+pub(super) fn bullets<T: AsRef<str>>(items: &[T], most: usize, cap: usize, lang: Lang) -> String {
     let shown = items.iter().take(most).map(|item| format!("- {}", line(item.as_ref(), cap)));
-    ended(shown.collect(), items.len().saturating_sub(most)).join("\n")
+    ended(shown.collect(), items.len().saturating_sub(most), lang).join("\n")
 }
 
 /// A list that says how much of it is not shown.
-pub(super) fn ended(mut lines: Vec<String>, more: usize) -> Vec<String> {
+pub(super) fn ended(mut lines: Vec<String>, more: usize, lang: Lang) -> Vec<String> {
     if more > 0 {
-        lines.push(format!("- and {more} more"));
+        lines.push(lang.pick(format!("- and {more} more"), format!("- ほか {more} 件")));
     }
     lines
 }
@@ -107,17 +114,20 @@ mod tests {
 
     #[test]
     fn times_are_said_in_words() {
-        for (ms, words) in [
-            (0, "1 minute"),
-            (60_000, "1 minute"),
-            (61_000, "2 minutes"),
-            (30 * 60_000, "30 minutes"),
-            (60 * 60_000, "1 hour"),
-            (90 * 60_000, "1 hour and 30 minutes"),
-            (48 * 60 * 60_000, "2 days"),
-            (-5, "1 minute"),
+        for (ms, words, japanese) in [
+            (0, "1 minute", "1分"),
+            (60_000, "1 minute", "1分"),
+            (61_000, "2 minutes", "2分"),
+            (30 * 60_000, "30 minutes", "30分"),
+            (60 * 60_000, "1 hour", "1時間"),
+            (90 * 60_000, "1 hour and 30 minutes", "1時間30分"),
+            (48 * 60 * 60_000, "2 days", "2日"),
+            (-5, "1 minute", "1分"),
         ] {
-            assert_eq!(span(ms), words);
+            assert_eq!(
+                (span(ms, Lang::English).as_str(), span(ms, Lang::Japanese).as_str()),
+                (words, japanese)
+            );
         }
         assert_eq!(moment(Millis(1_732_788_000_000)), "2024-11-28 10:00 UTC");
         assert_eq!(moment(Millis(i64::MAX)), format!("{} ms", i64::MAX));
@@ -125,8 +135,8 @@ mod tests {
 
     #[test]
     fn lists_come_to_an_end() {
-        assert_eq!(bullets(&["a", "- b", "@c"], 2, 50), "- a\n- \\- b\n- and 1 more");
-        assert_eq!(bullets(&["a"], 2, 50), "- a");
+        assert_eq!(bullets(&["a", "- b", "@c"], 2, 50, Lang::English), "- a\n- \\- b\n- and 1 more");
+        assert_eq!(bullets(&["a"], 2, 50, Lang::Japanese), "- a");
     }
 
     #[test]

@@ -223,6 +223,7 @@ fn facts_of(run: &str, actions: &[Action]) -> Vec<Fact> {
             comment: None,
             budget: Limits::default(),
             why: None,
+            lang: planwright::domain::Lang::English,
         },
         Fact::GoalUnderstood {
             key: key(0),

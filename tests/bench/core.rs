@@ -52,6 +52,7 @@ fn journal() -> Vec<(i64, String)> {
             comment: None,
             budget: Limits::default(),
             why: None,
+            lang: planwright::domain::Lang::English,
         },
         n if n % 50 == 0 => Fact::Paused { by: by.clone(), comment: Some(CommentId(n)) },
         n if n % 50 == 1 => Fact::Resumed { by: by.clone(), comment: Some(CommentId(n)) },

@@ -207,6 +207,7 @@ fn asked(run: &str) -> Vec<Fact> {
             comment: None,
             budget: Limits::default(),
             why: None,
+            lang: planwright::domain::Lang::English,
         },
         Fact::GoalUnderstood {
             key: Key(format!("{run}/0/t0")),

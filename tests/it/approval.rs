@@ -251,6 +251,7 @@ fn put_up(dice: &mut Dice, policy: Policy) -> Play {
         comment: None,
         budget: Limits::default(),
         why: None,
+        lang: planwright::domain::Lang::English,
     });
     let goal = Goal {
         main_objective: dice.word(),
@@ -670,6 +671,7 @@ fn approved_by_a_bot(open: &Play) -> Option<&'static str> {
         on_label: None,
         on_mention: true,
         budget: Limits::default(),
+        lang: None,
         broken_file: None,
     };
     let me = Account::person(1, "planwright");

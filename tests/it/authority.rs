@@ -55,6 +55,7 @@ fn running() -> Record {
         comment: None,
         budget: planwright::planning::Limits::default(),
         why: None,
+        lang: planwright::domain::Lang::English,
     };
     Record::fold(&[Entry { seq: 1, at: Millis(1), run: Some(RunId("r".to_owned())), fact }])
 }
@@ -93,6 +94,7 @@ fn facts_of(record: &Record, actor: &Account, kind: EventKind, sight: &Sight) ->
         on_assign: true,
         on_label: Some("planwright".to_owned()),
         on_mention: true,
+        lang: None,
         broken_file: None,
     };
     let seen = Observation {
@@ -231,8 +233,14 @@ fn everybody() -> impl Iterator<Item = (Account, Permission)> {
 #[test]
 fn ticks_count_from_who_may_approve() {
     for (actor, has) in everybody() {
-        let comment =
-            Comment { id: PREVIEW, author: bot(), body: "- [x] **1** x".to_owned(), created_at: None };
+        let comment = Comment {
+            id: PREVIEW,
+            author: bot(),
+            body: "- [x] **1** x".to_owned(),
+            created_at: None,
+            edited: false,
+            on: None,
+        };
         let preview =
             |intact| Some(PreviewSeen { request: 1, boxes: vec![ActionId("a1".to_owned())], intact });
         let edited = EventKind::CommentEdited { comment };
@@ -282,8 +290,14 @@ fn the_pause_label_holds_for_all_and_frees_by_right() {
 fn asking_for_changes_takes_write() {
     let ours = Thread { author: bot(), is_change_request: true, ..thread() };
     for (actor, has) in everybody() {
-        let comment =
-            Comment { id: CommentId(9), author: actor.clone(), body: "Better.".to_owned(), created_at: None };
+        let comment = Comment {
+            id: CommentId(9),
+            author: actor.clone(),
+            body: "Better.".to_owned(),
+            created_at: None,
+            edited: false,
+            on: None,
+        };
         let review = EventKind::Reviewed { comment, asks_for_changes: true };
         let sight = |thread: &Thread| Sight { permission: Some(has), thread: thread.clone(), preview: None };
         let found = facts_of(&Record::default(), &actor, review.clone(), &sight(&ours));

@@ -128,6 +128,7 @@ fn any_fact() -> impl Strategy<Value = Fact> {
             comment,
             budget: Limits::default(),
             why: None,
+            lang: planwright::domain::Lang::English,
         }),
         (who(), comment()).prop_map(|(by, comment)| Fact::Paused { by, comment }),
         (who(), comment()).prop_map(|(by, comment)| Fact::Resumed { by, comment }),
@@ -346,8 +347,15 @@ impl Play {
         }
         let on_label = Some("go".to_owned());
         let budget = Limits::default();
-        let rules =
-            Rules { enabled: true, on_assign: true, on_label, on_mention: true, budget, broken_file: None };
+        let rules = Rules {
+            enabled: true,
+            on_assign: true,
+            on_label,
+            on_mention: true,
+            budget,
+            lang: None,
+            broken_file: None,
+        };
         let thread = Thread {
             title: String::new(),
             body: String::new(),

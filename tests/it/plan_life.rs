@@ -80,6 +80,8 @@ impl Life {
             event_at: None,
             comment: None,
             budget: Limits::default(),
+            why: None,
+            lang: planwright::domain::Lang::default(),
         });
         let goal = Goal {
             main_objective: "Greet people".to_owned(),

@@ -167,6 +167,7 @@ impl<'a> Play<'a> {
             comment: None,
             budget: Limits { model_calls: Some(200), ..Limits::default() },
             why: None,
+            lang: planwright::domain::Lang::English,
         });
         play
     }

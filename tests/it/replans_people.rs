@@ -239,6 +239,7 @@ fn a_retried_run_does_not_design_again() {
         comment: None,
         budget: Limits::default(),
         why: None,
+        lang: planwright::domain::Lang::English,
     };
     let (seq, at) = (play.record.seq + 1, Millis(i64::MAX / 2));
     play.record.apply(&Entry { seq, at, run: Some(RunId("r2".to_owned())), fact });

@@ -276,3 +276,38 @@ impl<'a> Story<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Millis;
+    use crate::planning::Purpose;
+
+    #[test]
+    fn after_five_minutes_a_skip_is_offered() {
+        let round = |deadline: Option<i64>, assumes: bool| Round {
+            number: 1,
+            purpose: Purpose::Clarification,
+            why: String::new(),
+            questions: vec![],
+            wait_ms: Some(60_000),
+            assumes,
+            comment: None,
+            deadline: deadline.map(Millis),
+            overdue: false,
+            reminded: false,
+            asked_back: false,
+            closed: false,
+            withdrawn: false,
+            seen: vec![],
+        };
+        let waits = "Still there? Write s to skip this question; otherwise it waits for you.";
+        assert_eq!(
+            offer(&round(Some(1_732_788_000_000), true)),
+            "Still there? Write s to skip this question; without a word it goes on at 2024-11-28T10:00:00.000Z with what \
+             it assumes."
+        );
+        assert_eq!(offer(&round(Some(1_732_788_000_000), false)), waits);
+        assert_eq!(offer(&round(None, true)), waits);
+    }
+}

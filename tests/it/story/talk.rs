@@ -2,6 +2,7 @@
 
 use planwright::domain::{Account, AccountId, CommentId, ForgeKind, Millis, Permission};
 use planwright::engine::now;
+use planwright::forge::local::NewThread;
 use serde_json::{Value, json};
 
 use super::acting::three_files;
@@ -325,24 +326,58 @@ async fn a_deleted_question_comment_is_posted_again() {
     bot.ends().await;
 }
 
+/// Nobody set a language: the thread has one. Headings and commands stay as they are.
 #[tokio::test]
-async fn in_japanese_headings_stay_and_words_are_the_models() {
-    let scene =
-        Scene::on(ForgeKind::Github).await.settings("planning: { enabled: true }\nlanguage: Japanese\n");
+async fn a_japanese_thread_is_answered_in_japanese() {
+    let mut thread = NewThread::titled("ログイン時にトークンを確認する", MARIA);
+    thread.body = "`src/login.rs` で確認してください。".to_owned();
+    let scene = Scene::on(ForgeKind::Github).await.about(thread);
     let questions = json!([{"type": "scope", "question": "どのログインですか？", "options": ["ウェブ"], "assumption": "両方"}]);
     scene.model.say("goal_understanding", unclear(questions));
     scene.model.say("goal_understanding", clear());
+    three_files(&scene);
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     let (_, body) = asked(&scene);
-    assert!(
-        body.starts_with("## ❓ Clarification Needed (AI Decision)") && body.contains("どのログインですか？")
-    );
+    assert!(body.starts_with("## ❓ Clarification Needed (AI Decision)"), "{body}");
+    for words in [
+        "タスクを分析しました",
+        "**Questions**:",
+        "どのログインですか？",
+        "次の仮定で進めます",
+        "`/skip q-1` で",
+    ] {
+        assert!(body.contains(words), "{words}: {body}");
+    }
+    assert!(scene.card().contains("**Status**: ❓ 回答待ち"), "{}", scene.card());
     bot.told(MARIA, "1. ウェブだけ").await;
     assert_eq!(scene.entries("answered")[0]["answers"][0]["answer"], "ウェブだけ");
-    let asked = &scene.model.requests()[0];
-    assert!(asked.user.contains("Write texts for people in Japanese"), "{}", asked.user);
+    assert!(asked(&scene).1.contains("回答ありがとうございます"), "{}", asked(&scene).1);
+    let first = &scene.model.requests()[0];
+    assert!(first.user.contains("Write texts for people in Japanese"), "{}", first.user);
+    let preview = scene.previews().remove(0).1;
+    assert!(preview.starts_with("## 🔎 Approval 1 of `") && preview.contains("アクション 3 件"), "{preview}");
+    bot.told(MARIA, "/resume").await;
+    assert!(scene.comments().last().unwrap().contains("一時停止していない"), "{:?}", scene.comments().last());
+    bot.told(MARIA, "/approve").await;
+    let card = scene.card();
+    assert!(card.contains("🚀 完了") && card.contains("*Progress: 3/3 (100%) complete*"), "{card}");
+    assert_eq!(scene.entries("triggered")[0]["lang"], "japanese", "it is in the journal");
     bot.ends().await;
+}
+
+#[tokio::test]
+async fn the_settings_can_name_a_language() {
+    for (language, japanese) in [("Japanese", true), ("ja", true), ("de", false)] {
+        let settings = format!("planning: {{ enabled: true }}\nlanguage: {language}\n");
+        let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        let said = format!("Write texts for people in {language}");
+        assert!(scene.model.requests()[0].user.contains(&said), "{language}");
+        assert_eq!(scene.card().contains("承認待ち"), japanese, "{language}: {}", scene.card());
+        bot.ends().await;
+    }
 }
 
 #[tokio::test]
