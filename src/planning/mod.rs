@@ -56,4 +56,4 @@ pub use run::{
 pub use statistics::ReplanStatistics;
 pub use talk::{Assumption, Choice, Design, Given, How, Purpose, Reply, Round, Talk, TalkFact, Wish, Words};
 pub use told::told;
-pub use work::{Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};
+pub use work::{Commits, Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};

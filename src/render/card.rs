@@ -7,7 +7,7 @@ use super::status::{cost, status};
 use super::words::fitting;
 use super::{Voice, ledger, line};
 use crate::domain::Reaction;
-use crate::planning::{EndState, Run};
+use crate::planning::{Commits, EndState, Run};
 
 const GOAL_CAP: usize = 1_000;
 /// How much of each step is shown: less when the card would become too large.
@@ -100,15 +100,18 @@ fn head(run: &Run, voice: &Voice) -> String {
 /// A run that ended before its time says where its work is.
 fn work_kept(run: &Run) -> Option<String> {
     let place = run.plan()?.place.as_ref()?;
-    let commits = run
-        .work
-        .values()
-        .filter(|work| work.ended.as_ref().is_some_and(|ended| ended.evidence.commit.is_some()));
-    let count = commits.count();
+    let Commits { count, pushed } = run.commits();
     let early = run.end.as_ref().is_some_and(|end| end.state != EndState::Completed);
     (early && count > 0 && run.delivery.is_none()).then(|| {
-        let s = if count == 1 { "commit" } else { "commits" };
-        format!("The work so far is kept on the branch `{}` ({count} {s}).", place.branch)
+        let commits = super::words::count(count, "commit");
+        if pushed {
+            format!("The work so far is kept on the branch `{}` ({commits}).", place.branch)
+        } else {
+            format!(
+                "The work so far is kept in my checkout ({commits} on `{}`); it is not pushed.",
+                place.branch
+            )
+        }
     })
 }
 

@@ -221,7 +221,20 @@ fn completed(run: &Run) -> String {
             (Some(thread), None) => format!("🚀 done: see `{thread}`"),
             (None, _) => format!("🚀 done, on the branch `{}`", delivery.branch),
         },
-        None => "🚀 done; there was nothing to hand over".to_owned(),
+        None => kept_here(run),
+    }
+}
+
+/// Nothing was handed over: there is nothing, or the settings want it so.
+fn kept_here(run: &Run) -> String {
+    let place = run.plan().and_then(|plan| plan.place.as_ref());
+    match (run.commits().count, place) {
+        (commits @ 1.., Some(place)) => format!(
+            "🚀 done. The settings have me hand nothing over: the work stays in my checkout, {} on `{}`",
+            count(commits, "commit"),
+            place.branch
+        ),
+        (_, _) => "🚀 done; there was nothing to hand over".to_owned(),
     }
 }
 
