@@ -262,8 +262,8 @@ impl Doing {
         }
         match self.bench.workspace.commit(&message, &named).await {
             Ok(Committed::Commit { commit, files, bytes }) => {
-                self.push().await;
-                Ok(Evidence { commit: Some(commit.as_str().to_owned()), files, bytes, ..Evidence::default() })
+                let (commit, pushed) = (Some(commit.as_str().to_owned()), Some(self.push().await));
+                Ok(Evidence { commit, files, bytes, pushed, ..Evidence::default() })
             }
             Ok(Committed::NothingChanged) => Ok(Evidence::default()),
             Err(error) => {
@@ -295,17 +295,20 @@ impl Doing {
     }
 
     /// So that people can look at the commits that the card names. If it fails, delivering tries again and says so.
-    async fn push(&self) {
+    /// Returns whether they are on the forge.
+    async fn push(&self) -> bool {
         let pushed = async {
             if settings_of(&self.ctx, &self.thread.project).await?.deliver == Deliver::None {
-                return Ok(());
+                return Ok(false);
             }
             let remote = remote(&self.ctx, &self.thread.project).await?;
-            push_branch(&self.bench, &self.run, &remote).await.map_err(Trouble::from)
+            push_branch(&self.bench, &self.run, &remote).await.map_err(Trouble::from)?;
+            Ok(true)
         };
-        if let Err(Trouble { reason, .. }) = pushed.await {
+        pushed.await.unwrap_or_else(|Trouble { reason, .. }| {
             tracing::warn!("the work on {} is not pushed yet: {reason}", self.thread);
-        }
+            false
+        })
     }
 
     async fn read(&self, path: RepoPath) -> Result<Deed, Trouble> {

@@ -64,4 +64,4 @@ pub use talk::{
     TurnedDown, Wish, Words,
 };
 pub use told::told;
-pub use work::{Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};
+pub use work::{Commits, Ended, Evidence, NOTHING_TO_CHANGE, Outcome, StepState, Turn, Work, Works};

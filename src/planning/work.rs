@@ -30,6 +30,9 @@ pub struct Evidence {
     pub bytes: u64,
     /// The beginning and the end of what came out, capped.
     pub output: Option<String>,
+    /// Whether the commit is on the forge too; old journals do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pushed: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -153,7 +156,27 @@ pub enum StepState<'a> {
     LeftOut,
 }
 
+/// The commits of a run, and whether they are all on the forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Commits {
+    pub count: usize,
+    pub pushed: bool,
+}
+
 impl Run {
+    /// Each push takes along all that came before it, so the last one tells.
+    #[must_use]
+    pub fn commits(&self) -> Commits {
+        let ended = |work: &Work| work.ended.as_ref().map(|ended| ended.evidence.clone());
+        let committed = |evidence: &Evidence| evidence.commit.is_some();
+        let mut all: Vec<(Millis, Evidence)> = (self.work.values())
+            .filter_map(|work| Some((work.begun_at, ended(work).filter(committed)?)))
+            .collect();
+        all.sort_by_key(|(begun_at, _)| *begun_at);
+        let pushed = all.last().is_none_or(|(_, evidence)| evidence.pushed != Some(false));
+        Commits { count: all.len(), pushed }
+    }
+
     #[must_use]
     pub fn step_state<'a>(&'a self, revision: &'a Revision, step: &StepId) -> StepState<'a> {
         if let Some(by) = self.skipped.get(step) {

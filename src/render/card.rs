@@ -7,7 +7,7 @@ use super::status::{cost, status};
 use super::words::fitting;
 use super::{Voice, ledger, line, words};
 use crate::domain::Reaction;
-use crate::planning::{EndState, Run};
+use crate::planning::{Commits, EndState, Run};
 
 const GOAL_CAP: usize = 1_000;
 /// How much of each step is shown: less when the card would become too large.
@@ -103,18 +103,21 @@ fn head(run: &Run, voice: &Voice) -> String {
 /// A run that ended before its time says where its work is.
 fn work_kept(run: &Run) -> Option<String> {
     let place = run.plan()?.place.as_ref()?;
-    let commits = run
-        .work
-        .values()
-        .filter(|work| work.ended.as_ref().is_some_and(|ended| ended.evidence.commit.is_some()));
-    let count = commits.count();
+    let Commits { count, pushed } = run.commits();
     let early = run.end.as_ref().is_some_and(|end| end.state != EndState::Completed);
     (early && count > 0 && run.delivery.is_none()).then(|| {
         let (branch, commits) = (&place.branch, words::count(count, "commit"));
-        run.lang.pick(
-            format!("The work so far is kept on the branch `{branch}` ({commits})."),
-            format!("ここまでの作業はブランチ `{branch}` に残してあります ({count} コミット)。"),
-        )
+        if pushed {
+            run.lang.pick(
+                format!("The work so far is kept on the branch `{branch}` ({commits})."),
+                format!("ここまでの作業はブランチ `{branch}` に残してあります ({count} コミット)。"),
+            )
+        } else {
+            run.lang.pick(
+                format!("The work so far is kept in my checkout ({commits} on `{branch}`); it is not pushed."),
+                format!("ここまでの作業はサーバー上の `{branch}` に残してあります ({count} コミット)。プッシュはしていません。"),
+            )
+        }
     })
 }
 

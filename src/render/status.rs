@@ -343,7 +343,25 @@ fn completed(run: &Run) -> String {
                 format!("🚀 完了 (ブランチ `{}`)", delivery.branch),
             ),
         },
-        None => lang
+        None => kept_here(run),
+    }
+}
+
+/// Nothing was handed over: there is nothing, or the settings want it so.
+fn kept_here(run: &Run) -> String {
+    let place = run.plan().and_then(|plan| plan.place.as_ref());
+    match (run.commits().count, place) {
+        (commits @ 1.., Some(place)) => {
+            let (branch, many) = (&place.branch, count(commits, "commit"));
+            run.lang.pick(
+                format!(
+                    "🚀 done. The settings have me hand nothing over: the work stays in my checkout, {many} on `{branch}`"
+                ),
+                format!("🚀 完了。設定により引き渡しません。作業はサーバー上の `{branch}` にあります ({commits} コミット)"),
+            )
+        }
+        (_, _) => run
+            .lang
             .pick("🚀 done; there was nothing to hand over", "🚀 完了。引き渡すものはありませんでした")
             .to_owned(),
     }

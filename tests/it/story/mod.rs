@@ -8,6 +8,7 @@ mod approving;
 mod bad_input;
 pub(crate) mod bot;
 mod crash;
+mod delivering;
 pub(crate) mod design;
 mod failpoints;
 mod hindsight;
