@@ -116,7 +116,7 @@ fn any_action(dice: &mut Dice, n: usize) -> (Action, Finding) {
         id: ActionId(format!("a{n}")),
         task_id: StepId(format!("task_{}", 1 + dice.below(3))),
         action_type: kind,
-        tool: if kind == ActionKind::Tool { "odd/echo".to_owned() } else { "files".to_owned() },
+        tool: if kind == ActionKind::Tool { format!("odd/echo{n}") } else { "files".to_owned() },
         purpose: dice.word(),
         expected_outcome: dice.word(),
         fallback_strategy: dice.word(),
@@ -710,6 +710,16 @@ fn what_the_settings_let_through_is_bound_as_well() {
                 changed.set_specs(vec![spec], play.ground().clone());
                 // Then the settings are asked again.
                 assert_waits(&changed, &action.id, "by the settings");
+                let mut other_tool = play.clone();
+                let old = play.spec(&action.id).clone();
+                let tool_hash = old.tool_hash.as_ref().map(|_| dice.word());
+                other_tool.set_specs(
+                    vec![Spec { digest: dice.word(), tool_hash, ..old.clone() }],
+                    play.ground().clone(),
+                );
+                other_tool.settle();
+                let asks = old.tool_hash.is_some();
+                assert_eq!(!other_tool.is_approved(&action.id), asks, "a tool that changed takes a person");
             }
         }
     }
