@@ -300,6 +300,7 @@ mod tests {
             Notice::NoSuchChoice { words: "d-9 opt-a".to_owned(), known: known(&["d-1 opt-a", "d-1 opt-b"]) },
             Notice::NoSuchChoice { words: "q-9".to_owned(), known: vec![] },
             Notice::TwoOptions { decision: "d-1".to_owned() },
+            Notice::AskedAltered { comment: crate::domain::CommentId(7) },
         ];
         let said = |voice: &Voice| {
             let said = notices.iter().map(|notice| answer("maria", notice, &record(), voice));
