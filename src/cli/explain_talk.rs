@@ -3,7 +3,7 @@
 use super::phrases::{clip, list, plural};
 use crate::domain::Account;
 use crate::plan::{OtherWay, Question};
-use crate::planning::{How, ReplanFact, ReplanResult, Reply, Settled, TalkFact, Verdict};
+use crate::planning::{Assumption, How, ReplanFact, ReplanResult, Reply, Settled, TalkFact, Verdict};
 
 pub(super) fn talk(fact: &TalkFact) -> Option<String> {
     Some(match fact {
@@ -40,13 +40,7 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
             format!("{} ({}) {how} {}{back}", at(by), permission.as_str(), given(answers))
         }
         TalkFact::Assumed { assumptions, .. } if assumptions.is_empty() => return None,
-        TalkFact::Assumed { assumptions, .. } => {
-            let each: Vec<String> = assumptions
-                .iter()
-                .map(|known| format!("{} for {}: {}", known.id, known.question, clip(&known.text)))
-                .collect();
-            format!("it was assumed: {}", list(&each))
-        }
+        TalkFact::Assumed { assumptions, .. } => assumed(assumptions),
         TalkFact::Reminded { round } => {
             format!("nobody had answered round {round}, and people were reminded")
         }
@@ -73,6 +67,14 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
             format!("{} turned the design down: {}", at(by), clip(why))
         }
     })
+}
+
+fn assumed(assumptions: &[Assumption]) -> String {
+    let one = |known: &Assumption| match known.question.0.as_str() {
+        "" => format!("{}: {}", known.id, clip(&known.text)),
+        question => format!("{} for {question}: {}", known.id, clip(&known.text)),
+    };
+    format!("it was assumed: {}", list(&assumptions.iter().map(one).collect::<Vec<_>>()))
 }
 
 fn asked(questions: &[Question]) -> String {

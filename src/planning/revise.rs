@@ -80,7 +80,6 @@ impl Run {
             by,
             source,
             wait_ms,
-            keeps,
             ..
         } = fact
         else {
@@ -121,6 +120,12 @@ impl Run {
             deadline,
             state,
         });
+        self.follow(at, fact);
+    }
+
+    /// What a verdict leads to.
+    fn follow(&mut self, at: Millis, fact: &ReplanFact) {
+        let ReplanFact::ReplanDecision { replan_id, verdict, subject, keeps, .. } = fact else { return };
         match verdict {
             Verdict::Replan { level, .. } => {
                 self.go_back(at, *replan_id, *level);

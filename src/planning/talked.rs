@@ -60,26 +60,7 @@ impl Run {
                 design.seen.clear();
             }),
             TalkFact::ReviewPosted { comment } => self.design(|design| design.review = Some(*comment)),
-            TalkFact::Chosen { by, permission, decision, option, rationale, comment } => {
-                self.sources.extend(*comment);
-                let choice = Choice {
-                    option: option.clone(),
-                    rationale: rationale.clone(),
-                    by: by.clone(),
-                    permission: *permission,
-                };
-                let ticked = comment.is_none();
-                if self.talk.design.as_mut().is_some_and(|design| design.choose(decision, choice, ticked)) {
-                    // A summary that is being written now would be that of another design.
-                    self.progress += 1;
-                }
-            }
-            TalkFact::ChoiceWithdrawn { permission, decision, .. } => {
-                let open = self.talk.design.as_mut().filter(|design| design.approved.is_none());
-                if open.is_some_and(|design| design.take_back(decision, *permission)) {
-                    self.progress += 1;
-                }
-            }
+            TalkFact::Chosen { .. } | TalkFact::ChoiceWithdrawn { .. } => self.chosen(fact),
             TalkFact::DesignApproved { by, .. } => self.design(|design| design.approved = Some(by.clone())),
             TalkFact::DesignRejected { by, why, .. } => {
                 self.talk.rejections.push(format!("@{}: {why}", by.login));
@@ -99,6 +80,28 @@ impl Run {
         if !self.talk.is_consistent() {
             self.talk.back_to_discovery();
         }
+    }
+
+    /// A summary that is being written while a choice changes would be that of another design.
+    fn chosen(&mut self, fact: &TalkFact) {
+        let open = self.talk.design.as_mut();
+        let changed = if let TalkFact::Chosen { by, permission, decision, option, rationale, comment } = fact
+        {
+            self.sources.extend(*comment);
+            let choice = Choice {
+                option: option.clone(),
+                rationale: rationale.clone(),
+                by: by.clone(),
+                permission: *permission,
+            };
+            open.is_some_and(|design| design.choose(decision, choice, comment.is_none()))
+        } else if let TalkFact::ChoiceWithdrawn { permission, decision, .. } = fact {
+            let open = open.filter(|design| design.approved.is_none());
+            open.is_some_and(|design| design.take_back(decision, *permission))
+        } else {
+            false
+        };
+        self.progress += u32::from(changed && self.busy_since.is_some());
     }
 
     fn ticks_seen(&mut self, questions: &[Vec<usize>], decisions: &[(String, Vec<String>)]) {
@@ -217,7 +220,7 @@ impl Run {
         if let Some(design) = self.talk.design.as_mut().filter(|design| design.approved.is_none()) {
             (design.summary, design.review) = (None, None);
         }
-        self.progress += 1;
+        self.progress += u32::from(self.busy_since.is_some());
     }
 
     fn design(&mut self, change: impl FnOnce(&mut Design)) {

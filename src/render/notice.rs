@@ -383,6 +383,21 @@ mod tests {
     }
 
     #[test]
+    fn after_a_failure_nobody_is_left_without_a_choice() {
+        let mut run = revised_once();
+        run.replans.limit = Some(hit(Limit::NoDecision, true));
+        let failed = Some(ActionId("a3".to_owned()));
+        let unsure = Verdict::Stay { why: "the model is not sure enough".to_owned() };
+        let overridden = ReplanState::Overridden { why: "the model is not sure enough".to_owned() };
+        let unsure = Replan { verdict: unsure, failed: failed.clone(), ..replan(overridden) };
+        insta::assert_snapshot!("unsure", shown(&run, &unsure));
+        let late = Replan { failed, ..confirm(ReplanState::Declined { by: None }, None) };
+        insta::assert_snapshot!("nobody_in_time", state(&run, &late, &github()));
+        let overtaken = ReplanState::Overridden { why: crate::planning::OVERTAKEN.to_owned() };
+        insta::assert_snapshot!("overtaken", state(&revised_once(), &confirm(overtaken, None), &github()));
+    }
+
+    #[test]
     fn every_limit_has_its_sentence() {
         let limits = [
             Limit::Clarifications,
@@ -396,6 +411,7 @@ mod tests {
             Limit::SameTrigger,
             Limit::SamePlan,
             Limit::NoDecision,
+            Limit::NoPlan,
         ];
         let said: Vec<String> = limits.map(|limit| state(&run(), &limited(limit), &github())).into();
         insta::assert_snapshot!("limits", said.join("\n"));
