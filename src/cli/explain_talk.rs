@@ -63,9 +63,7 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
             format!("older comments were read in short: {}", clip(summary))
         }
         TalkFact::DesignApproved { by, .. } => format!("{} accepted the design", at(by)),
-        TalkFact::DesignRejected { by, why, .. } => {
-            format!("{} turned the design down: {}", at(by), clip(why))
-        }
+        TalkFact::DesignRejected { by, why, .. } => turned_down(by, why),
     })
 }
 
@@ -75,6 +73,10 @@ fn assumed(assumptions: &[Assumption]) -> String {
         question => format!("{} for {question}: {}", known.id, clip(&known.text)),
     };
     format!("it was assumed: {}", list(&assumptions.iter().map(one).collect::<Vec<_>>()))
+}
+
+fn turned_down(by: &Account, why: &str) -> String {
+    format!("{} turned the design down: {}", at(by), clip(why))
 }
 
 fn asked(questions: &[Question]) -> String {

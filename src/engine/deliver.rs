@@ -1,9 +1,9 @@
 //! Purpose: hand the work over: push the branch, and open one change request for it, found again after a crash.
 
-use super::act::push_branch;
 use super::ctx::Ctx;
 use super::errand::Errand;
 use super::hands::{Bench, Trouble, remote};
+use super::keep::push_branch;
 use super::preflight::settings_of;
 use crate::config::Deliver;
 use crate::domain::{ChangeRequest, NewChangeRequest, Readiness, ThreadRef};

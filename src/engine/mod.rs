@@ -35,6 +35,7 @@ mod errand;
 mod gate;
 mod gather;
 mod hands;
+mod keep;
 mod pace;
 mod perform;
 mod preflight;
