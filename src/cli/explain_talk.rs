@@ -63,10 +63,12 @@ pub(super) fn talk(fact: &TalkFact) -> Option<String> {
             format!("older comments were read in short: {}", clip(summary))
         }
         TalkFact::DesignApproved { by, .. } => format!("{} accepted the design", at(by)),
-        TalkFact::DesignRejected { by, why, .. } => {
-            format!("{} turned the design down: {}", at(by), clip(why))
-        }
+        TalkFact::DesignRejected { by, why, .. } => turned_down(by, why),
     })
+}
+
+fn turned_down(by: &Account, why: &str) -> String {
+    format!("{} turned the design down: {}", at(by), clip(why))
 }
 
 fn asked(questions: &[Question]) -> String {

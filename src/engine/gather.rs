@@ -129,12 +129,12 @@ pub(super) async fn messages(
     forge: &Forge,
     thread: &ThreadRef,
     run: &Run,
-    comments: Vec<Comment>,
+    comments: &[Comment],
 ) -> Result<Vec<String>, ForgeError> {
     let bot = forge.me().await?;
     let mut rights = Rights { forge, thread, known: BTreeMap::new() };
     let mut messages = vec![];
-    for comment in comments.into_iter().rev().take(OLDER) {
+    for comment in comments.iter().rev().take(OLDER) {
         let requester = comment.author.id == run.requester.id;
         if comment.author.id != bot.id
             && Right::STEER.judge(&comment.author, rights.of(&comment.author).await?, requester)

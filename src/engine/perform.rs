@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use super::ctx::Ctx;
 use super::gather::{Gathered, gather, messages};
 use crate::actions::tools_of;
-use crate::domain::{Comment, CommentId, ThreadRef};
+use crate::domain::{CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::llm::{Answered, Failure, LlmError};
 use crate::plan::{
@@ -63,9 +63,9 @@ async fn try_ask(
     let run = record.live_run().ok_or_else(|| Unanswered::Broken("the run has ended".to_owned()))?;
     let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
     let gathered = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
-    let Gathered { context, older } = gathered;
+    let before = before(ctx, forge, thread, run, &gathered).await?;
+    let context = gathered.context;
     let hidden = hidden_in(&context);
-    let before = before(ctx, forge, thread, run, &context, older).await?;
     let ask = match question {
         Question::Work => {
             let plan = run.plan().ok_or_else(|| missing("steps"))?;
@@ -124,13 +124,12 @@ async fn before(
     forge: &Forge,
     thread: &ThreadRef,
     run: &Run,
-    context: &Context,
-    mut older: Vec<Comment>,
+    Gathered { context, older }: &Gathered,
 ) -> Result<Option<Before>, Unanswered> {
     let covered = older.iter().rposition(|comment| Some(comment.id) == run.talk.before_until);
     // A journal of an older version does not say how far its summary goes.
     let unknown = run.talk.before.is_some() && run.talk.before_until.is_none();
-    let missing = older.split_off(covered.map_or(0, |at| at + 1));
+    let missing = older.get(covered.map_or(0, |at| at + 1)..).unwrap_or_default();
     let Some(until) = missing.last().map(|comment| comment.id).filter(|_| !unknown) else { return Ok(None) };
     let mut said = messages(forge, thread, run, missing).await.map_err(Unanswered::Forge)?;
     if said.is_empty() {

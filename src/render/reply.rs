@@ -105,8 +105,8 @@ fn nothing_to_retry(lang: Lang, voice: &Voice) -> String {
 fn help(lang: Lang, voice: &Voice) -> String {
     let rows: Vec<String> = HELP
         .iter()
-        .map(|Verb { words, who, does, does_ja }| {
-            let does = lang.pick(does, does_ja);
+        .map(|(words, who, [english, japanese])| {
+            let does = lang.pick(english, japanese);
             format!("| {} | {} | {does} |", voice.command(words), who_may(who, lang, voice))
         })
         .collect();
@@ -130,14 +130,6 @@ enum Who {
     HasOrAsked(Permission),
 }
 
-/// A line of the table of commands.
-struct Verb {
-    words: &'static str,
-    who: Who,
-    does: &'static str,
-    does_ja: &'static str,
-}
-
 fn who_may(who: &Who, lang: Lang, voice: &Voice) -> String {
     match who {
         Who::Has(permission) => voice.role(*permission).to_owned(),
@@ -148,92 +140,70 @@ fn who_may(who: &Who, lang: Lang, voice: &Voice) -> String {
     }
 }
 
-/// What this version carries out. The other verbs are understood and answered with a sentence.
-const HELP: &[Verb] = &[
-    Verb {
-        words: "plan",
-        who: Who::Has(Permission::Triage),
-        does: "start to plan on this thread, as assigning me does",
-        does_ja: "このスレッドで計画を始める (アサインと同じ)",
-    },
-    Verb {
-        words: "status",
-        who: Who::Has(Permission::Read),
-        does: "say where I am",
-        does_ja: "現在の状態を答える",
-    },
-    Verb {
-        words: "pause",
-        who: Who::HasOrAsked(Permission::Write),
-        does: "stop before the next thing I would do",
-        does_ja: "次の動作の前で止まる",
-    },
-    Verb {
-        words: "resume",
-        who: Who::HasOrAsked(Permission::Write),
-        does: "go on exactly there; also the no when I ask whether to change the plan",
-        does_ja: "止まったところから続ける。計画変更の確認には「いいえ」の意味",
-    },
-    Verb {
-        words: "cancel",
-        who: Who::HasOrAsked(Permission::Write),
-        does: "end the run; what is done stays on its branch",
-        does_ja: "作業を終了する。済んだ作業はブランチに残る",
-    },
-    Verb {
-        words: "approve",
-        who: Who::Has(Permission::Write),
-        does: "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it; in review, accept the design",
-        does_ja: "提示した内容を実行する。`approve 1-3,5`、`except 4`、`task_2` で一部だけ。レビューでは設計を承認する",
-    },
-    Verb {
-        words: "reject why",
-        who: Who::Has(Permission::Write),
-        does: "send me back to choose again; in review, back to the design",
-        does_ja: "選び直す。レビューでは設計に戻る",
-    },
-    Verb {
-        words: "skip q-2",
-        who: Who::HasOrAsked(Permission::Triage),
-        does: "leave a question unanswered",
-        does_ja: "質問に答えずに進む",
-    },
-    Verb {
-        words: "choose d-1 opt-b because …",
-        who: Who::HasOrAsked(Permission::Triage),
-        does: "decide between the options of a design",
-        does_ja: "設計の選択肢から決める",
-    },
-    Verb {
-        words: "replan why",
-        who: Who::Has(Permission::Write),
-        does: "make a new plan for that reason, after the end in a new run; also the yes when I ask whether to change it",
-        does_ja: "その理由で計画を作り直す (終了後は新しく始める)。計画変更の確認には「はい」の意味",
-    },
-    Verb {
-        words: "skip task_4",
-        who: Who::Has(Permission::Write),
-        does: "leave a step out",
-        does_ja: "ステップを省く",
-    },
-    Verb {
-        words: "budget +N",
-        who: Who::Has(Permission::Write),
-        does: "raise what the run may use",
-        does_ja: "使える予算を増やす",
-    },
-    Verb {
-        words: "retry",
-        who: Who::Has(Permission::Write),
-        does: "start a run with the steps that the last one did not finish",
-        does_ja: "前回終わらなかったステップから始める",
-    },
-    Verb {
-        words: "help",
-        who: Who::Has(Permission::Read),
-        does: "show this table",
-        does_ja: "この表を表示する",
-    },
+/// What this version carries out, in English and Japanese. The other verbs are understood and answered with a sentence.
+const HELP: &[(&str, Who, [&str; 2])] = &[
+    (
+        "plan",
+        Who::Has(Permission::Triage),
+        ["start to plan on this thread, as assigning me does", "このスレッドで計画を始める (アサインと同じ)"],
+    ),
+    ("status", Who::Has(Permission::Read), ["say where I am", "現在の状態を答える"]),
+    (
+        "pause",
+        Who::HasOrAsked(Permission::Write),
+        ["stop before the next thing I would do", "次の動作の前で止まる"],
+    ),
+    (
+        "resume",
+        Who::HasOrAsked(Permission::Write),
+        [
+            "go on exactly there; also the no when I ask whether to change the plan",
+            "止まったところから続ける。計画変更の確認には「いいえ」の意味",
+        ],
+    ),
+    (
+        "cancel",
+        Who::HasOrAsked(Permission::Write),
+        ["end the run; what is done stays on its branch", "作業を終了する。済んだ作業はブランチに残る"],
+    ),
+    (
+        "approve",
+        Who::Has(Permission::Write),
+        [
+            "let me do what I put up; `approve 1-3,5`, `except 4`, `task_2` a part of it; in review, accept the design",
+            "提示した内容を実行する。`approve 1-3,5`、`except 4`、`task_2` で一部だけ。レビューでは設計を承認する",
+        ],
+    ),
+    (
+        "reject why",
+        Who::Has(Permission::Write),
+        ["send me back to choose again; in review, back to the design", "選び直す。レビューでは設計に戻る"],
+    ),
+    ("skip q-2", Who::HasOrAsked(Permission::Triage), ["leave a question unanswered", "質問に答えずに進む"]),
+    (
+        "choose d-1 opt-b because …",
+        Who::HasOrAsked(Permission::Triage),
+        ["decide between the options of a design", "設計の選択肢から決める"],
+    ),
+    (
+        "replan why",
+        Who::Has(Permission::Write),
+        [
+            "make a new plan for that reason, after the end in a new run; also the yes when I ask whether to change it",
+            "その理由で計画を作り直す (終了後は新しく始める)。計画変更の確認には「はい」の意味",
+        ],
+    ),
+    ("skip task_4", Who::Has(Permission::Write), ["leave a step out", "ステップを省く"]),
+    ("budget +N", Who::Has(Permission::Write), ["raise what the run may use", "使える予算を増やす"]),
+    (
+        "retry",
+        Who::Has(Permission::Write),
+        [
+            "start a run with the steps that the last one did not finish",
+            "前回終わらなかったステップから始める",
+        ],
+    ),
+    ("help", Who::Has(Permission::Read), ["show this table", "この表を表示する"]),
 ];
 
 fn unknown(word: &str, lang: Lang, voice: &Voice) -> String {

@@ -207,6 +207,42 @@ proptest! {
     }
 }
 
+/// The digest of earlier runs stays short, however many there were and whatever they said.
+#[test]
+fn what_earlier_runs_came_to_is_bounded() {
+    let mut record = Record::default();
+    let mut tell = |run: usize, fact: Fact| {
+        let seq = record.seq + 1;
+        record.apply(&Entry { seq, at: Millis(seq), run: Some(RunId(format!("r{run}"))), fact });
+    };
+    let long = "very ".repeat(2_000);
+    for run in 0..20 {
+        tell(
+            run,
+            Fact::Triggered {
+                by: Account::person(2, "maria"),
+                permission: Permission::Write,
+                how: Trigger::Replanned,
+                event_at: None,
+                comment: None,
+                budget: Limits::default(),
+                why: Some(format!("{run} {long}")),
+                lang: planwright::domain::Lang::English,
+            },
+        );
+        let goal = Goal { main_objective: format!("goal {run} {long}"), ..goal() };
+        let key = Key(format!("r{run}/0/t0"));
+        let replan = Decided::Nothing;
+        tell(run, Fact::GoalUnderstood { key, goal, usage: usage(), hidden: 0, before: None, replan });
+        tell(run, Fact::Failed { reason: long.clone() });
+    }
+    assert!(record.earlier.len() <= 5, "{}", record.earlier.len());
+    assert!(record.earlier.iter().all(|digest| digest.chars().count() <= 1_600));
+    let newest = record.earlier.iter().rev().take(2).map(String::as_str).collect::<Vec<_>>();
+    assert!(newest[0].starts_with("Now @maria wants another plan: 19 "), "{newest:?}");
+    assert!(newest[1].starts_with("A run for @maria: goal 18 "), "{newest:?}");
+}
+
 #[test]
 fn a_fact_of_a_newer_version_is_refused_by_name() {
     let error = Entry::from_line(7, Millis(0), None, r#"{"type":"teleported","to":"mars"}"#).unwrap_err();
