@@ -17,7 +17,10 @@ const FRESH: Duration = Duration::from_secs(60);
 
 /// The files as last read, so that a busy repository costs one read a minute.
 #[derive(Default)]
-pub struct RepoFiles(Mutex<HashMap<(Project, String), (Instant, Option<String>)>>);
+pub struct RepoFiles(Mutex<HashMap<Place, (Instant, Option<String>)>>);
+
+/// A file of a repository, by its path.
+type Place = (Project, String);
 
 /// The settings, or the reason why the repository's own file cannot be obeyed. Then nothing is started there: what the
 /// file wanted to forbid is not known.
@@ -63,12 +66,12 @@ impl RepoFiles {
         Ok(text)
     }
 
-    fn fresh(&self, key: &(Project, String)) -> Option<Option<String>> {
+    fn fresh(&self, key: &Place) -> Option<Option<String>> {
         let files = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         files.get(key).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, text)| text.clone())
     }
 
-    fn keep(&self, key: (Project, String), text: Option<String>) {
+    fn keep(&self, key: Place, text: Option<String>) {
         let mut files = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         files.retain(|_, (at, _)| at.elapsed() < FRESH);
         files.insert(key, (Instant::now(), text));

@@ -126,6 +126,44 @@ mod tests {
         assert_eq!(Limits::default().reached(&spent(9_999, Some(u64::MAX), u64::MAX)), None);
     }
 
+    /// Each limit by itself: nothing is reached one below it, and it is reached at it.
+    #[test]
+    fn every_resource_is_held() {
+        let none = Limits::default;
+        let calls = |n: u64| Spent { model_calls: u32::try_from(n).unwrap(), ..Spent::default() };
+        let tokens = |n: u64| Spent { input_tokens: n / 2, output_tokens: n - n / 2, ..Spent::default() };
+        type Row = (Resource, Limits, fn(u64) -> Spent);
+        let rows: [Row; 6] = [
+            (Resource::MicroUsd, Limits { micro_usd: Some(7), ..none() }, |n| Spent {
+                cost_micro_usd: Some(n),
+                ..Spent::default()
+            }),
+            (Resource::Tokens, Limits { tokens: Some(7), ..none() }, tokens),
+            (Resource::ModelCalls, Limits { model_calls: Some(7), ..none() }, calls),
+            (Resource::Minutes, Limits { minutes: Some(7), ..none() }, |n| Spent {
+                active_ms: n * MINUTE_MS,
+                ..Spent::default()
+            }),
+            (Resource::Files, Limits { files: Some(7), ..none() }, |n| Spent {
+                files: n,
+                ..Spent::default()
+            }),
+            (Resource::Bytes, Limits { bytes: Some(7), ..none() }, |n| Spent {
+                bytes: n,
+                ..Spent::default()
+            }),
+        ];
+        for (resource, limits, spent) in rows {
+            assert_eq!(limits.reached(&spent(6)), None, "{resource:?}");
+            assert_eq!(limits.reached(&spent(7)), Some(Reached { resource, limit: 7 }));
+            assert_eq!(limits.reached(&spent(8)), Some(Reached { resource, limit: 7 }));
+            let mut raised = limits.clone();
+            raised.raise(resource, 3);
+            assert_eq!(raised.reached(&spent(9)), None, "{resource:?} can be raised");
+            assert_eq!(raised.reached(&spent(10)), Some(Reached { resource, limit: 10 }));
+        }
+    }
+
     #[test]
     fn a_raise_has_the_unit_of_its_limit() {
         for (resource, words, expected) in [

@@ -297,4 +297,27 @@ mod tests {
             "that there are none is seen as well"
         );
     }
+
+    /// What it will cost is told from what calls have cost so far, and only where that is known.
+    #[test]
+    fn the_estimate_counts_open_actions_and_their_money() {
+        let (action, spec) = calling("null");
+        assert!(spec.open, "{action:?}");
+        let closed = Spec { open: false, ..spec.clone() };
+        let spent = |calls, cost| {
+            let mut run = super::super::fixtures::run();
+            (run.spent.model_calls, run.spent.cost_micro_usd) = (calls, cost);
+            run
+        };
+        for (run, specs, says) in [
+            (spent(4, Some(80_000)), vec![&closed], "no model calls needed"),
+            (spent(4, Some(80_000)), vec![&spec, &closed], "about 3 model calls, 0.06 USD"),
+            (spent(4, Some(80_000)), vec![&spec, &spec], "about 6 model calls, 0.12 USD"),
+            (spent(4, None), vec![&spec], "about 3 model calls"),
+            (spent(4, Some(0)), vec![&spec], "about 3 model calls"),
+            (spent(0, Some(5)), vec![&spec], "about 3 model calls"),
+        ] {
+            assert_eq!(estimate(&run, &specs), says);
+        }
+    }
 }

@@ -259,6 +259,25 @@ pub(super) fn usd(micro: u64) -> String {
 }
 
 pub(super) fn cost(run: &Run) -> String {
+    format!("{}{}", main_cost(run), also_limited(run))
+}
+
+/// What else of the run is limited, once it has used some of it.
+fn also_limited(run: &Run) -> String {
+    let (budget, spent) = (&run.budget, &run.spent);
+    let priced = spent.cost_micro_usd.is_some_and(|cost| cost > 0);
+    let all = [
+        (budget.model_calls.filter(|_| priced), u64::from(spent.model_calls), "model calls"),
+        (budget.tokens, spent.input_tokens + spent.output_tokens, "tokens"),
+        (budget.minutes, spent.active_ms / 60_000, "minutes"),
+        (budget.files, spent.files, "files"),
+        (budget.bytes.map(|bytes| bytes / 1_000), spent.bytes.div_ceil(1_000), "KB"),
+    ];
+    let used = all.into_iter().filter(|(_, used, _)| *used > 0);
+    used.filter_map(|(limit, used, what)| Some(format!(" · {used} of {} {what}", limit?))).collect()
+}
+
+fn main_cost(run: &Run) -> String {
     let of = run.budget.micro_usd.map_or(String::new(), |limit| format!(" of {}", usd(limit)));
     match (run.spent.model_calls, run.spent.cost_micro_usd) {
         (0, _) | (_, Some(0)) => String::new(),
@@ -280,7 +299,7 @@ mod tests {
     use super::*;
     use crate::domain::{CommentId, Permission};
     use crate::plan::{ActionId, Level, QuestionId};
-    use crate::planning::{LimitHit, ReplanState, Verdict, Words};
+    use crate::planning::{LimitHit, Limits, ReplanState, Spent, Verdict, Words};
 
     fn asking(round: Round) -> Run {
         let mut run = run();
@@ -363,5 +382,42 @@ mod tests {
         ];
         let said: Vec<String> = runs.iter().map(|run| status(run, &github())).collect();
         insta::assert_snapshot!("at_work", said.join("\n"));
+    }
+
+    /// Whatever is limited is shown with how much of it is used.
+    #[test]
+    fn all_that_is_limited_is_shown() {
+        let limits = Limits {
+            micro_usd: Some(2_000_000),
+            tokens: Some(50_000),
+            model_calls: Some(200),
+            minutes: Some(120),
+            files: Some(30),
+            bytes: Some(5_000_000),
+        };
+        let spent = Spent {
+            model_calls: 7,
+            input_tokens: 900,
+            output_tokens: 100,
+            cost_micro_usd: Some(250_000),
+            active_ms: 180_000,
+            files: 3,
+            bytes: 1_001,
+        };
+        let said = |budget: &Limits, spent: &Spent| {
+            cost(&Run { budget: budget.clone(), spent: spent.clone(), ..run() })
+        };
+        let unpriced = Spent { cost_micro_usd: None, ..spent.clone() };
+        assert_eq!(
+            said(&limits, &spent),
+            " · 0.25 of 2.00 USD · 7 of 200 model calls · 1000 of 50000 tokens · 3 of 120 minutes · 3 of 30 files · 2 of 5000 KB"
+        );
+        assert_eq!(
+            said(&limits, &unpriced),
+            " · 7 of 200 model calls · 1000 of 50000 tokens · 3 of 120 minutes · 3 of 30 files · 2 of 5000 KB"
+        );
+        assert_eq!(said(&Limits::default(), &spent), " · 0.25 USD");
+        assert_eq!(said(&Limits::default(), &unpriced), " · 7 model calls");
+        assert_eq!(said(&limits, &Spent::default()), "", "what is not used is not shown");
     }
 }

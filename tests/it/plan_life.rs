@@ -22,6 +22,7 @@ struct Life {
     record: Record,
     policy: Policy,
     journal: Vec<Value>,
+    actions: Vec<Action>,
 }
 
 impl Life {
@@ -67,12 +68,16 @@ impl Life {
 
     /// Two actions for one step, up to the moment in which they can be proposed.
     fn begin() -> Self {
+        Self::of(vec![action(1), action(2)])
+    }
+
+    fn of(actions: Vec<Action>) -> Self {
         let policy = Policy { delivers: false, ..Policy::default() };
         let policy = Policy {
             replan: planwright::planning::ReplanPolicy { enabled: false, ..policy.replan },
             ..policy
         };
-        let mut life = Self { record: Record::default(), policy, journal: vec![] };
+        let mut life = Self { record: Record::default(), policy, journal: vec![], actions };
         life.tell(Fact::Triggered {
             by: maria(),
             permission: Permission::Write,
@@ -114,7 +119,7 @@ impl Life {
         let key = self.run().key();
         self.tell(Fact::Sequenced {
             key,
-            actions: vec![action(1), action(2)],
+            actions: self.actions.clone(),
             usage: usage(),
             replan: Decided::Nothing,
         });
@@ -126,9 +131,10 @@ impl Life {
     }
 
     fn set_action_specs(&mut self) {
-        let set = plan_tool::set_action_specs(self.run(), &vec![finding(); 2], ground(), place());
+        let set =
+            plan_tool::set_action_specs(self.run(), &vec![finding(); self.actions.len()], ground(), place());
         let (report, fact) = set.unwrap();
-        assert!(report.ok && report.normalized.len() == 2, "{report:?}");
+        assert!(report.ok && report.normalized.len() == self.actions.len(), "{report:?}");
         self.tell(fact);
     }
 
@@ -345,4 +351,92 @@ fn what_is_not_there_is_refused() {
     assert_eq!(plan_tool::recheck(asked.run(), &id(9), &finding(), ground()), Err(Refusal::NoAction));
     let early = Approver { by: &maria(), comment: CommentId(1) };
     assert_eq!(plan_tool::approve(asked.run(), early, ""), Err(Refusal::TooOld));
+}
+
+/// After which actions a run of so many looks back.
+fn looks_back(actions: u32, interval: u32, most: u32, failing: Option<u32>) -> Vec<u32> {
+    let optional = |n: u32| Action { optional: Some(n) == failing, ..action(n) };
+    let mut life = Life::of((1..=actions).map(optional).collect());
+    life.policy = Policy { reflection_interval: interval, max_reflections: most, ..life.policy };
+    life.propose();
+    life.set_action_specs();
+    life.request_approval();
+    life.approve();
+    let (mut done, mut looked) = (0, vec![]);
+    loop {
+        life.note();
+        let Some(run) = life.record.live_run() else { return looked };
+        let key = run.key();
+        match plan_tool::execute(run, &life.policy).remove(0) {
+            Effect::Begin { action, .. } if failing == Some(done + 1) => {
+                plan_tool::begin_in_vain(run, &action, "no luck")
+                    .into_iter()
+                    .for_each(|fact| life.tell(fact));
+                done += 1;
+            }
+            Effect::Begin { action, .. } => {
+                life.carry_out(&action.0);
+                done += 1;
+            }
+            Effect::Ask { .. } => {
+                looked.push(done);
+                life.tell(Fact::Reflected { key, reflection: None, usage: None, replan: Decided::Nothing });
+            }
+            other @ (Effect::Preflight { .. }
+            | Effect::Act { .. }
+            | Effect::Use { .. }
+            | Effect::Deliver { .. }
+            | Effect::Wait { .. }
+            | Effect::Note { .. }) => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_run_looks_back_every_few_actions_after_failures_and_not_too_often() {
+    for (actions, interval, most, failing, expected) in [
+        (10, 3, 9, None, vec![3, 6, 9]),
+        (9, 3, 9, None, vec![3, 6, 9]),
+        (10, 3, 2, None, vec![3, 6]),
+        (10, 3, 0, None, vec![]),
+        (4, 5, 9, None, vec![]),
+        (3, 1, 9, None, vec![1, 2, 3]),
+        (10, 4, 9, Some(2), vec![2, 6, 10]),
+        (10, 4, 1, Some(6), vec![4]),
+        (10, 4, 2, Some(6), vec![4, 6]),
+    ] {
+        let found = looks_back(actions, interval, most, failing);
+        assert_eq!(found, expected, "{actions} actions, every {interval}, at most {most}, {failing:?} fails");
+    }
+}
+
+/// A journal as an earlier version left it: one action is done, a worker has asked to write in the next, and somebody has
+/// paused. It folds, what was approved is still approved, and it goes on exactly there.
+#[test]
+fn a_run_of_an_earlier_version_goes_on_where_it_was() {
+    let stored = include_str!("../fixtures/journal/acting.jsonl");
+    let entries = stored.lines().map(|line| {
+        let own: Value = serde_json::from_str(line).unwrap();
+        let run = own["run"].as_str().map(|id| RunId(id.to_owned()));
+        let seq = own["seq"].as_i64().unwrap();
+        Entry::from_line(seq, Millis(1_800_000_000_000 + seq), run, line).unwrap()
+    });
+    let entries: Vec<Entry> = entries.collect();
+    let mut record = Record::fold(&entries);
+    let (run, policy) = (record.live_run().unwrap(), Policy::default());
+    assert_eq!(plan_tool::get_state(run).unwrap().status, PlanStatus::Executing);
+    assert_eq!(plan_tool::execute(run, &policy), vec![], "it is paused");
+    let plan = run.plan().unwrap();
+    for action in plan.actions() {
+        let spec = &plan.specs[&action.id];
+        let digest = planwright::actions::action_digest(action, spec, plan.ground.as_ref().unwrap());
+        assert_eq!(digest, spec.digest, "the name of {} is what it was", action.id);
+        assert!(run.is_approved(plan, &action.id), "{}", action.id);
+    }
+    let (seq, run) = (record.seq + 1, Some(run.id.clone()));
+    let fact = plan_tool::mark_pending(&maria(), Pending::No, None);
+    record.apply(&Entry { seq, at: Millis(1_800_000_000_000 + seq), run, fact });
+    let effects = plan_tool::execute(record.live_run().unwrap(), &policy);
+    let [Effect::Use { action, call, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((action.0.as_str(), call.name()), ("a2", "write_file"));
 }
