@@ -537,16 +537,24 @@ mod tests {
         insta::assert_snapshot!("at_work", said.join("\n"));
     }
 
-    /// Whatever is limited is shown with how much of it is used.
+    /// Money or calls are always shown; whatever else is limited, once half of it is used.
     #[test]
-    fn all_that_is_limited_is_shown() {
+    fn what_is_limited_is_shown_in_time() {
         let limits = Limits {
             micro_usd: Some(2_000_000),
+            tokens: Some(1_500),
+            model_calls: Some(14),
+            minutes: Some(5),
+            files: Some(6),
+            bytes: Some(4_000),
+        };
+        let ample = Limits {
             tokens: Some(50_000),
             model_calls: Some(200),
             minutes: Some(120),
             files: Some(30),
             bytes: Some(5_000_000),
+            ..limits.clone()
         };
         let spent = Spent {
             model_calls: 7,
@@ -563,12 +571,14 @@ mod tests {
         let unpriced = Spent { cost_micro_usd: None, ..spent.clone() };
         assert_eq!(
             said(&limits, &spent),
-            " · 0.25 of 2.00 USD · 7 of 200 model calls · 1000 of 50000 tokens · 3 of 120 minutes · 3 of 30 files · 2 of 5000 KB"
+            " · 0.25 of 2.00 USD · 7 of 14 model calls · 1000 of 1500 tokens · 3 of 5 minutes · 3 of 6 files · 2 of 4 KB"
         );
         assert_eq!(
             said(&limits, &unpriced),
-            " · 7 of 200 model calls · 1000 of 50000 tokens · 3 of 120 minutes · 3 of 30 files · 2 of 5000 KB"
+            " · 7 of 14 model calls · 1000 of 1500 tokens · 3 of 5 minutes · 3 of 6 files · 2 of 4 KB"
         );
+        assert_eq!(said(&ample, &spent), " · 0.25 of 2.00 USD");
+        assert_eq!(said(&ample, &unpriced), " · 7 of 200 model calls");
         assert_eq!(said(&Limits::default(), &spent), " · 0.25 USD");
         assert_eq!(said(&Limits::default(), &unpriced), " · 7 model calls");
         assert_eq!(said(&limits, &Spent::default()), "", "what is not used is not shown");
