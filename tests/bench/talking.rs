@@ -120,7 +120,7 @@ async fn waiting() {
 /// The memory of a server that has settled, and how long it took until it was ready.
 async fn started(scene: &Scene) -> (f64, Duration) {
     let began = Instant::now();
-    let process = scene.spawn_logging("error").await;
+    let process = scene.spawn_logging("error,planwright::cli::serve=info").await;
     let ready = began.elapsed();
     let mut most: f64 = 0.0;
     for _ in 0..50 {
@@ -134,7 +134,7 @@ async fn started(scene: &Scene) -> (f64, Duration) {
 /// From the start of the server to the first fact about a thread that is assigned meanwhile.
 async fn at_work(scene: &Scene) -> Duration {
     let began = Instant::now();
-    let process = scene.spawn_logging("error").await;
+    let process = scene.spawn_logging("error,planwright::cli::serve=info").await;
     assert_eq!(process.post(&scene.webhook(&scene.assigned(MARIA))).await, 202);
     while scene.facts().is_empty() {
         assert!(began.elapsed() < Duration::from_secs(60), "nothing happens");

@@ -207,7 +207,7 @@ impl Scene {
             let mut serve = self.command(&listen, &["serve", "--log", level]);
             let child = serve.stderr(log_file(self.dir.path())).stdout(Stdio::null()).spawn().unwrap();
             let mut process = Process { scene: self, base: format!("http://{listen}"), child };
-            // Another test may have got the port in between.
+            // Another test may have got the port in between; then it is that one's server who answers there.
             if process.is_ready().await || !self.log().contains("Address already in use") {
                 process.wait_until_ready().await;
                 return process;
@@ -448,14 +448,15 @@ pub(crate) struct Process<'a> {
 }
 
 impl Process<'_> {
-    /// Whether it answers before it ends.
+    /// Whether it says that it listens, and answers, before it ends.
     async fn is_ready(&mut self) -> bool {
+        let says = format!("listening on {}", self.base);
         for _ in 0..3_000 {
             let answer = self.scene.http.get(format!("{}/readyz", self.base)).send().await;
             if self.child.try_wait().unwrap().is_some() {
                 return false;
             }
-            if answer.is_ok_and(|answer| answer.status().is_success()) {
+            if self.scene.log().contains(&says) && answer.is_ok_and(|answer| answer.status().is_success()) {
                 return true;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
