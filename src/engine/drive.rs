@@ -97,6 +97,8 @@ pub(super) enum Done {
     Facts(Vec<Fact>),
     /// The end of an action.
     Acted(Vec<Fact>),
+    /// An action that this process began was not touched after all.
+    Untouched(Vec<Fact>),
     Gate {
         action: ActionId,
         bench: Arc<Bench>,
@@ -348,6 +350,11 @@ impl Drive<'_> {
         match done {
             Done::Facts(facts) => self.take_facts(facts).await,
             Done::Acted(facts) => self.desk.hold(self.ctx, facts),
+            Done::Untouched(facts) => {
+                self.desk.append(self.ctx, facts, vec![]).await?;
+                self.note_begun(true);
+                Ok(())
+            }
             Done::Gate { action, bench, said } => self.take_gate(key, action, bench, said).await,
             Done::Published(Published { run, mut replied, drawn }) => {
                 self.drop_foreign(run.as_ref(), &mut replied);

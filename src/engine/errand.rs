@@ -13,7 +13,7 @@ use super::hands::{Bench, Trouble, bench};
 use super::{deliver, gate, preflight};
 use crate::domain::ThreadRef;
 use crate::plan::{ActionId, Call};
-use crate::planning::{Effect, Key, Run, plan_tool};
+use crate::planning::{Effect, Fact, Key, Run, plan_tool};
 
 impl Drive<'_> {
     /// The one who is asked about anything in the checkout.
@@ -63,14 +63,14 @@ impl Drive<'_> {
         self.launch(key.clone(), async move {
             let (run, bench) = match errand.ready().await {
                 Ok((run, bench)) => (Arc::clone(run), bench),
-                Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
+                Err(trouble) => return untouched(begun, vec![gate::failed(key, trouble)]),
             };
             let Errand { ctx, thread, .. } = errand;
             let doing = Doing { ctx, thread, run, action, bench, begun, stop, key };
             match doing.look_again(call.as_ref()).await {
                 Ok(Again::GoOn) => {}
-                Ok(Again::Facts(facts)) => return Done::Facts(facts),
-                Err(trouble) => return Done::Facts(vec![gate::failed(doing.key, trouble)]),
+                Ok(Again::Facts(facts)) => return untouched(begun, facts),
+                Err(trouble) => return untouched(begun, vec![gate::failed(doing.key, trouble)]),
             }
             Done::Acted(match call {
                 Some(call) => doing.use_tool(call).await,
@@ -133,6 +133,14 @@ impl Drive<'_> {
         }
         self.note_begun(true);
         Ok(())
+    }
+}
+
+/// Nothing was done, so that what this process began is still known not to have happened.
+fn untouched(begun: Begun, facts: Vec<Fact>) -> Done {
+    match begun {
+        Begun::ByUs => Done::Untouched(facts),
+        Begun::Before => Done::Facts(facts),
     }
 }
 

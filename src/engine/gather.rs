@@ -40,7 +40,14 @@ const FRESH: Duration = Duration::from_secs(30);
 
 /// Threads as the model was last shown them, so that one question right after another costs the forge nothing.
 #[derive(Default)]
-pub struct Sightings(Mutex<HashMap<ThreadRef, Sighting>>);
+pub struct Sightings(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    threads: HashMap<ThreadRef, Sighting>,
+    /// When something was last heard of a thread: a look that began before it is not kept.
+    heard: HashMap<ThreadRef, Instant>,
+}
 
 #[derive(Clone)]
 struct Sighting {
@@ -52,11 +59,14 @@ struct Sighting {
 impl Sightings {
     /// Something was heard of the thread, so it is read anew.
     pub(super) fn forget(&self, thread: &ThreadRef) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(thread);
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.threads.remove(thread);
+        seen.heard.retain(|_, at| at.elapsed() < FRESH);
+        seen.heard.insert(thread.clone(), Instant::now());
     }
 
     async fn look(&self, forge: &Forge, thread: &ThreadRef) -> Result<Sighting, ForgeError> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(thread).cloned();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).threads.get(thread).cloned();
         if let Some(known) = known.filter(|known| known.at.elapsed() < FRESH) {
             return Ok(known);
         }
@@ -65,8 +75,10 @@ impl Sightings {
         let comments = said(forge, thread, Kind::of(state.is_change_request)).await?;
         let seen = Sighting { at, thread: state, comments };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, seen| seen.at.elapsed() < FRESH);
-        all.insert(thread.clone(), seen.clone());
+        all.threads.retain(|_, seen| seen.at.elapsed() < FRESH);
+        if all.heard.get(thread).is_none_or(|heard| *heard < at) {
+            all.threads.insert(thread.clone(), seen.clone());
+        }
         Ok(seen)
     }
 }

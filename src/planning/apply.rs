@@ -9,7 +9,7 @@ use super::proposal::{Approval, Proposal, Request};
 use super::replans::{Replan, ReplanState};
 use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
 use super::work::{Ended, Outcome};
-use crate::domain::{Account, Millis};
+use crate::domain::{Account, CommentId, Millis};
 use crate::plan::{ActionId, Decided, Reflection, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
 use crate::prompts::Usage;
 
@@ -23,13 +23,10 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
         Fact::Failed { reason } => end(run, at, EndState::Failed { reason: reason.clone() }),
         Fact::Completed { .. } => end(run, at, EndState::Completed),
-        Fact::CommentArrived { used: false, .. } | Fact::DescriptionEdited { used: false, .. } => {
-            run.unused_comments += 1;
-        }
-        Fact::CommentArrived { used: true, comment, by, permission } => {
+        Fact::DescriptionEdited { used: false, .. } => run.unused_comments += 1,
+        Fact::CommentArrived { used, comment, by, permission } => {
             run.rights.insert(by.id, *permission);
-            run.sources.push(*comment);
-            run.reflections.feedback |= !run.work.is_empty();
+            commented(run, *comment, *used);
         }
         Fact::AskBegun { .. } => {
             run.spent.model_calls += 1;
@@ -73,6 +70,15 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         | Fact::Refused { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. } => {}
+    }
+}
+
+fn commented(run: &mut Run, comment: CommentId, used: bool) {
+    if used {
+        run.sources.push(comment);
+        run.reflections.feedback |= !run.work.is_empty();
+    } else {
+        run.unused_comments += 1;
     }
 }
 

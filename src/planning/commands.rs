@@ -61,7 +61,7 @@ impl Reading<'_> {
     /// Goes on: after a pause, with an action that nobody knows of, or with the plan as it is.
     fn resume(&self, run: &Run, word: &Word<'_>) -> Vec<Fact> {
         let (by, comment) = (word.by.clone(), Some(word.comment));
-        match run.hold() {
+        match run.awaits_word() {
             Some(Hold::Paused(_) | Hold::Unclear(_)) => vec![self.resumed(comment)],
             Some(Hold::Confirm(replan)) => {
                 let declined = ReplanFact::ReplanDeclined { replan_id: replan.id, by: Some(by), comment };
@@ -187,7 +187,7 @@ impl Word<'_> {
     /// The yes to a replan that the model was not sure of, or a wish of one's own.
     fn replan(&self, run: &Run, why: &str) -> Vec<Fact> {
         let (by, comment) = (self.by.clone(), Some(self.comment));
-        vec![Fact::Replan(match run.hold() {
+        vec![Fact::Replan(match run.awaits_word() {
             Some(Hold::Confirm(replan)) => {
                 ReplanFact::ReplanConfirmed { replan_id: replan.id, by, comment, executed: true }
             }
@@ -207,7 +207,7 @@ impl Word<'_> {
             StepState::AtWork => cannot("I am at work on it"),
             StepState::Done(_) => cannot("it is done"),
             // At a limit, leaving it out is a way to go on.
-            StepState::Failed(_) if matches!(run.hold(), Some(Hold::Limit(_) | Hold::Confirm(_))) => {
+            StepState::Failed(_) if matches!(run.awaits_word(), Some(Hold::Limit(_) | Hold::Confirm(_))) => {
                 self.skipped(step.id.clone())
             }
             StepState::Failed(_) => cannot("it has failed"),

@@ -43,7 +43,8 @@ pub(super) fn converse<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
         return Some(Next::Note(vec![Fact::Talk(TalkFact::DifferenceSaid { question }), noticed]));
     }
     if !talk.unread.is_empty() {
-        return Some(Next::Ask(Question::MapAnswers));
+        // What has begun comes to its end first.
+        return run.current_action().is_none().then_some(Next::Ask(Question::MapAnswers));
     }
     if let Some(facts) = talk.rounds.last().and_then(|round| after(run, round)) {
         return Some(Next::Note(facts));

@@ -246,8 +246,11 @@ fn revised(run: &Run, plan: &Revision, origin: &Origin, result: ReplanResult, wh
 
 /// What becomes of a run that stands at a limit and knows no other way, if the settings do not want people asked.
 pub(super) fn at_limit(run: &Run, hit: &LimitHit, policy: &Policy) -> Option<Vec<Fact>> {
+    let by_person = run.replan(hit.replan).is_some_and(|replan| replan.by.is_some());
     match policy.replan.on_limit {
         OnLimit::Ask => None,
+        // Who asked for another plan says whether the old one goes on.
+        OnLimit::Continue if by_person => None,
         OnLimit::Continue => {
             let settled = ReplanFact::LimitSettled { how: Settled::GoOn, by: None, comment: None };
             Some(vec![Fact::Replan(settled)])

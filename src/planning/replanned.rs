@@ -81,7 +81,9 @@ impl Run {
 
     pub(super) fn came_to_nothing(&mut self, at: Millis, id: u32, why: &str, limit: Limit) {
         self.settle(id, ReplanState::Failed { why: why.to_owned() });
-        let told = self.replans.asked_at.contains(&limit);
+        // A person wanted another plan: whether the old one goes on is not for a model to say.
+        let by_person = self.replan(id).is_some_and(|replan| replan.by.is_some());
+        let told = by_person || self.replans.asked_at.contains(&limit);
         let failed = self.replan(id).and_then(|replan| replan.failed.clone());
         self.replans.limit = Some(LimitHit { replan: id, limit, failed, since: at, told });
     }

@@ -371,6 +371,13 @@ impl Run {
         self.budget.reached(&self.spent).filter(|_| !self.executed && self.broken.is_none()).map(Hold::Budget)
     }
 
+    /// What a word of a person is about, also while other words are still being read.
+    pub(super) fn awaits_word(&self) -> Option<Hold<'_>> {
+        let paused = self.pause.as_ref().map(Hold::Paused);
+        let unclear = || self.unclear.as_ref().map(Hold::Unclear);
+        paused.or_else(unclear).or_else(|| self.waits_for_people())
+    }
+
     /// Whether somebody has said something that may change the plan; it comes before waiting for anything else.
     fn hears_people(&self) -> bool {
         let planned = self.plan().is_some_and(|plan| !plan.steps.is_empty());

@@ -197,6 +197,7 @@ impl Run {
         let Some(words) = words else { return };
         let requester = words.by.id == self.requester.id;
         let steers = Right::STEER.judge(&words.by, words.permission, requester) == Verdict::Allowed;
+        self.rights.insert(words.by.id, words.permission);
         if answers || steers {
             self.sources.push(words.comment);
         } else {

@@ -114,8 +114,8 @@ fn work_kept(run: &Run) -> Option<String> {
             )
         } else {
             run.lang.pick(
-                format!("The work so far is kept in my checkout ({commits} on `{branch}`); it is not pushed."),
-                format!("ここまでの作業はサーバー上の `{branch}` に残してあります ({count} コミット)。プッシュはしていません。"),
+                format!("The work so far is kept ({commits} on `{branch}`); I did not push all of it while I worked."),
+                format!("ここまでの作業はサーバー上の `{branch}` に残してあります ({count} コミット)。作業中にすべてはプッシュしていません。"),
             )
         }
     })

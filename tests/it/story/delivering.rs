@@ -81,7 +81,7 @@ async fn a_run_that_is_ended_after_some_work_leaves_it_where_the_card_says() {
         bot.hears(&event).await;
         let card = scene.card();
         if deliver == "none" {
-            let kept = format!("kept in my checkout (1 commit on `{BRANCH}`); it is not pushed.");
+            let kept = format!("kept (1 commit on `{BRANCH}`); I did not push all of it while I worked.");
             assert!(card.contains(&kept), "{card}");
             assert_eq!(scene.repo.branches(), ["main"]);
         } else {
@@ -115,7 +115,7 @@ async fn a_refused_push_says_what_to_do_and_that_nothing_is_pushed() {
     bot.told(MARIA, "/approve").await;
     let card = scene.card();
     assert!(card.contains("😕 failed.") && card.contains("protected"), "{card}");
-    assert!(card.contains("it is not pushed"), "{card}");
+    assert!(card.contains("I did not push all of it"), "{card}");
     assert_eq!(scene.repo.branches(), ["main"]);
     bot.ends().await;
 }
@@ -130,7 +130,7 @@ async fn a_branch_that_somebody_else_moved_is_never_overwritten() {
     bot.told(MARIA, "/approve").await;
     let card = scene.card();
     assert!(card.contains("Somebody else has pushed to my branch, and I never overwrite that."), "{card}");
-    assert!(card.contains("it is not pushed"), "{card}");
+    assert!(card.contains("I did not push all of it"), "{card}");
     assert_eq!(scene.repo.read(BRANCH, "theirs.md").as_deref(), Some("theirs\n"));
     assert_eq!(scene.repo.read(BRANCH, "notes/1.md"), None);
     bot.ends().await;
