@@ -9,7 +9,7 @@ use super::proposal::{Approval, Proposal, Request};
 use super::replans::{Replan, ReplanState};
 use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
 use super::work::{Ended, Outcome};
-use crate::domain::{Account, CommentId, Millis};
+use crate::domain::{Account, CommentId, Millis, Permission};
 use crate::plan::{ActionId, Decided, Reflection, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
 use crate::prompts::Usage;
 
@@ -24,9 +24,13 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::Failed { reason } => end(run, at, EndState::Failed { reason: reason.clone() }),
         Fact::Completed { .. } => end(run, at, EndState::Completed),
         Fact::DescriptionEdited { used: false, .. } => run.unused_comments += 1,
-        Fact::CommentArrived { used, comment, by, permission } => {
-            run.rights.insert(by.id, *permission);
-            commented(run, *comment, *used);
+        Fact::CommentArrived { used: false, by, .. } => {
+            // Whoever may not steer any more is not taken for somebody who may.
+            run.rights.remove(&by.id);
+            run.unused_comments += 1;
+        }
+        Fact::CommentArrived { used: true, comment, by, permission } => {
+            steered(run, *comment, by, *permission)
         }
         Fact::AskBegun { .. } => {
             run.spent.model_calls += 1;
@@ -73,13 +77,10 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
     }
 }
 
-fn commented(run: &mut Run, comment: CommentId, used: bool) {
-    if used {
-        run.sources.push(comment);
-        run.reflections.feedback |= !run.work.is_empty();
-    } else {
-        run.unused_comments += 1;
-    }
+fn steered(run: &mut Run, comment: CommentId, by: &Account, permission: Permission) {
+    run.rights.insert(by.id, permission);
+    run.sources.push(comment);
+    run.reflections.feedback |= !run.work.is_empty();
 }
 
 /// A pause ends, or else somebody says that what is unclear shall be done once more.

@@ -6,9 +6,9 @@ use planwright::plan::{
     Decided, Level, OtherWay, Question as Asked, QuestionId, QuestionKind, ReplanType, StepId,
 };
 use planwright::planning::{
-    Effect, Entry, Evidence, Fact, Hold, How, InFlight, Limits, Outcome, Policy, Purpose, Question,
-    ReplanFact, ReplanPolicy, ReplanResult, ReplanState, Reply, Run, RunId, StepState, TalkFact, Trigger,
-    Verdict, next_effects,
+    AskProblem, Effect, Entry, Evidence, Fact, Hold, How, InFlight, Limits, OnLimit, Outcome, Policy,
+    Purpose, Question, ReplanFact, ReplanPolicy, ReplanResult, ReplanState, Reply, Run, RunId, StepState,
+    TalkFact, Trigger, Verdict, next_effects,
 };
 
 use crate::replans::{Play, Whim, look, maria, step, sure, usage};
@@ -99,6 +99,58 @@ fn a_wish_that_comes_while_an_action_runs_is_heard() {
     play.note(replan_asked());
     until(&mut play, |run| run.end.is_some());
     assert_eq!(play.run().revisions.len(), 2);
+}
+
+/// Whether the old plan goes on after all is for people to say, not for a model or a setting.
+#[test]
+fn a_plan_that_a_person_wanted_and_that_cannot_be_made_waits_for_people() {
+    let whims = quiet();
+    let replan = ReplanPolicy { on_limit: OnLimit::Continue, ..ReplanPolicy::default() };
+    let policy = Policy { replan, ..Policy::default() };
+    let mut play = Play::new(&whims, policy.clone());
+    three_actions(&mut play);
+    until(&mut play, |run| run.work.values().any(|work| work.ended.is_some()));
+    play.note(replan_asked());
+    let before = play.run().revisions.len();
+    until(&mut play, |run| run.revisions.len() > before);
+    let key = play.run().key();
+    let reason = "it cannot be read".to_owned();
+    play.note(Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None });
+    until(&mut play, |run| matches!(run.hold(), Some(Hold::Limit(_))));
+    assert_eq!(next_effects(play.run(), &InFlight::new(), &policy), []);
+}
+
+/// What is said while an action runs is read when it has ended: until then the action keeps its name.
+#[test]
+fn words_are_read_between_actions() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    three_actions(&mut play);
+    until(&mut play, |run| run.current_action().is_some());
+    let key = play.run().key();
+    let (by, permission, comment) = (maria(), Permission::Write, CommentId(8));
+    play.note(Fact::Talk(TalkFact::WordsHeard { by, permission, comment }));
+    let reads = |run: &Run| {
+        let effects = next_effects(run, &InFlight::new(), &Policy::default());
+        effects.iter().any(|effect| matches!(effect, Effect::Ask { question: Question::MapAnswers, .. }))
+    };
+    assert!(!reads(play.run()), "not now");
+    assert_eq!(play.run().key(), key);
+    until(&mut play, |run| run.current_action().is_none());
+    assert!(reads(play.run()), "but then");
+}
+
+#[test]
+fn a_right_that_was_lost_is_not_believed_any_more() {
+    let whims = quiet();
+    let mut play = Play::new(&whims, Policy::default());
+    three_actions(&mut play);
+    let says =
+        |permission, used| Fact::CommentArrived { by: maria(), permission, comment: CommentId(7), used };
+    play.note(says(Permission::Write, true));
+    assert_eq!(play.run().rights.get(&maria().id), Some(&Permission::Write));
+    play.note(says(Permission::Read, false));
+    assert_eq!(play.run().rights.get(&maria().id), None, "it is looked up again");
 }
 
 #[test]
