@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures_util::stream;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// What one request gets instead of a good answer.
@@ -32,6 +33,8 @@ pub(crate) enum Misbehaviour {
     Huge(usize),
     /// A good answer, after this long.
     Slow(Duration),
+    /// A good answer, once somebody lets it go ([`ScriptedModel::release`]).
+    Held,
     /// Never answers.
     Silent,
     /// Sends the head and a few bytes, then nothing more.
@@ -79,6 +82,13 @@ struct Script {
     limit: Option<&'static str>,
     broken_contracts: Vec<String>,
     huge_bytes_sent: Arc<AtomicUsize>,
+    released: Option<Arc<Semaphore>>,
+}
+
+impl Script {
+    fn released(&mut self) -> Arc<Semaphore> {
+        Arc::clone(self.released.get_or_insert_with(|| Arc::new(Semaphore::new(0))))
+    }
 }
 
 pub(crate) struct ScriptedModel {
@@ -123,6 +133,11 @@ impl ScriptedModel {
     /// For the next request that has no misbehaviour queued before it.
     pub(crate) fn misbehave(&self, how: Misbehaviour) {
         self.script.lock().unwrap().misbehaviours.push_back(how);
+    }
+
+    /// Lets one held answer go.
+    pub(crate) fn release(&self) {
+        self.script.lock().unwrap().released().add_permits(1);
     }
 
     /// For every request from now on; `None` ends it.
@@ -462,6 +477,11 @@ async fn bad(script: &Mutex<Script>, asked: &Asked, how: Misbehaviour) -> Respon
         Misbehaviour::Huge(bytes) => huge(bytes, script.lock().unwrap().huge_bytes_sent.clone()),
         Misbehaviour::Slow(wait) => {
             tokio::time::sleep(wait).await;
+            said(asked, &content(script, asked).to_string(), Ending::Done)
+        }
+        Misbehaviour::Held => {
+            let released = script.lock().unwrap().released();
+            released.acquire().await.unwrap().forget();
             said(asked, &content(script, asked).to_string(), Ending::Done)
         }
         Misbehaviour::Silent => std::future::pending().await,

@@ -47,6 +47,8 @@ pub(crate) struct Scene {
     provider: &'static str,
     /// Where git finds the repositories, if not on the disk.
     git_url: Option<String>,
+    /// How long a model may think, in seconds.
+    patience: u32,
 }
 
 pub(crate) const ALL: [ForgeKind; 3] = [ForgeKind::Local, ForgeKind::Github, ForgeKind::Gitlab];
@@ -84,6 +86,7 @@ impl Scene {
             confidential: false,
             provider: "openai",
             git_url: None,
+            patience: 2,
         }
     }
 
@@ -119,6 +122,12 @@ impl Scene {
         self
     }
 
+    /// The model may think for as long as the story wants.
+    pub(crate) fn patient(mut self) -> Self {
+        self.patience = 60;
+        self
+    }
+
     /// The repositories are reached by this address instead of their `file://` one.
     pub(crate) fn git_at(mut self, url: &str) -> Self {
         self.git_url = Some(url.to_owned());
@@ -143,9 +152,10 @@ impl Scene {
         format!(
             "server: {{ listen: \"{listen}\" }}\ndata_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\n\
              forges: {{ {forges} }}\nmodels: {{ default: {{ provider: {}, base_url: \"{}\", model: m, \
-             api_key_env: MODEL_KEY, timeout_seconds: 2 }} }}\n{}",
+             api_key_env: MODEL_KEY, timeout_seconds: {} }} }}\n{}",
             self.provider,
             self.model.base_url(),
+            self.patience,
             self.extra
         )
     }

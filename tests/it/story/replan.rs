@@ -343,10 +343,23 @@ async fn a_decision_that_cannot_be_read_changes_nothing_but_after_a_failure_peop
     bot.stops().await;
 }
 
+/// Goal, steps and actions are told at once; the worker thinks until it is released.
+pub(crate) fn worker_is_held(scene: &Scene) {
+    for _ in 0..3 {
+        scene.model.misbehave(Misbehaviour::Slow(Duration::ZERO));
+    }
+    scene.model.misbehave(Misbehaviour::Held);
+}
+
+/// How often a worker was asked.
+pub(crate) fn asked_worker(scene: &Scene) -> usize {
+    scene.model.requests().iter().filter(|asked| asked.schema_name == "worker_turn").count()
+}
+
 /// A comment that comes while the worker thinks is looked at before the next action, and may change the plan.
 #[tokio::test]
 async fn words_of_people_during_the_work_are_looked_at_before_the_next_action() {
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
+    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO).patient();
     let open = action("task_1", "write", json!({"path": "notes/1.md"}));
     scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
     writes(&scene, "notes/1.md");
@@ -359,18 +372,14 @@ async fn words_of_people_during_the_work_are_looked_at_before_the_next_action() 
     );
     scene.model.say("plan_revision", revision(&[("task_4", "Stop there")], vec![file("task_4", "last")]));
     let bot = scene.start().await;
-    // Goal, steps and actions are told at once; the worker takes its time.
-    for _ in 0..3 {
-        scene.model.misbehave(Misbehaviour::Slow(Duration::ZERO));
-    }
-    scene.model.misbehave(Misbehaviour::Slow(Duration::from_secs(2)));
+    worker_is_held(&scene);
     assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
-    let started = std::time::Instant::now();
-    while !scene.model.requests().iter().any(|asked| asked.schema_name == "worker_turn") {
-        assert!(started.elapsed() < Duration::from_secs(20), "no worker was asked: {:?}", scene.facts());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    bot.told(MARIA, "One note is enough, thank you.").await;
+    scene.until_seen("the worker is asked", |scene| asked_worker(scene) == 1).await;
+    let words = scene.said(MARIA, "One note is enough, thank you.");
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&words)).await, 202);
+    scene.until_seen("they are heard", |scene| scene.entries("comment_arrived").len() == 1).await;
+    scene.model.release();
+    bot.quiet().await;
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());
     let asked = scene.model.requests().into_iter().find(|asked| asked.schema_name == "reflection").unwrap();
     assert!(asked.user.contains("One note is enough"), "{}", asked.user);
