@@ -3,7 +3,9 @@
 use planwright::domain::{ForgeKind, Reaction};
 use serde_json::json;
 
+use super::acting::{action, sequence};
 use super::bot::{ALL, MARIA, Scene};
+use super::replan::{AUTO, asked_worker, file, worker_is_held, writes};
 use crate::scripted_model::Misbehaviour;
 
 #[tokio::test]
@@ -104,6 +106,44 @@ async fn a_pause_while_the_model_thinks_keeps_its_answer() {
     bot.told(MARIA, "/resume").await;
     assert!(scene.card().contains("waiting for approval"), "{}", scene.card());
     assert_eq!(scene.model.requests().len(), 3, "the goal was asked for once");
+    bot.ends().await;
+}
+
+/// Between two turns of one action: what the worker asked for waits, and is done once.
+#[tokio::test]
+async fn a_pause_between_two_turns_of_a_worker_holds_there() {
+    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO).patient();
+    let open = action("task_1", "write", json!({"path": "notes/1.md"}));
+    scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
+    scene.model.say(
+        "worker_turn",
+        json!({
+            "thought": "t", "tool": "read_file", "path": "README.md", "content": null, "name": null,
+            "arguments_json": null, "command": [], "feedback": {"kind": "exploration", "summary": "", "details": []},
+        }),
+    );
+    writes(&scene, "notes/1.md");
+    let bot = scene.start().await;
+    worker_is_held(&scene);
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+    scene.until_seen("the worker is asked", |scene| asked_worker(scene) == 1).await;
+    let pause = scene.said(MARIA, "/pause");
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&pause)).await, 202);
+    scene.until_seen("it is heard", |scene| scene.entries("paused").len() == 1).await;
+    scene.model.release();
+    bot.quiet().await;
+    assert!(scene.card().contains("⏸ paused by @maria"), "{}", scene.card());
+    assert_eq!(scene.entries("worked").len(), 1, "the turn that was under way is kept");
+    assert_eq!((scene.entries("used").len(), asked_worker(&scene)), (0, 1), "nothing further happened");
+    assert_eq!(scene.repo.branches(), ["main"]);
+
+    bot.told(MARIA, "/resume").await;
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    assert_eq!((scene.entries("used").len(), asked_worker(&scene)), (1, 2), "nothing was done twice");
+    assert_eq!(scene.entries("action_begun").len(), 3);
+    let branch = scene.repo.work_branch();
+    assert_eq!(scene.repo.read(&branch, "notes/1.md").as_deref(), Some("done\n"));
+    assert_eq!(scene.repo.messages(&branch).len(), 3, "one commit for each action");
     bot.ends().await;
 }
 
