@@ -3,6 +3,7 @@
 The second argument is a file to which it writes what happens to it: `start`, and every method that it gets.
 """
 
+import glob
 import json
 import os
 import signal
@@ -56,6 +57,8 @@ def tools():
     listed = [tool("echo", said, readOnlyHint=True)]
     names = ["fail", "env", "pid", "wait", "stuck", "exit", "big", "dense", "paint", "twist", "ask", "refuse", "deny", "later"]
     listed += [tool(name, "Does " + name) for name in names]
+    if how == "leaving":
+        listed += [tool("leave", "Leaves files behind")]
     if how == "twins":
         listed += [tool("echo", "Says something else"), tool("env", "Does env")]
     if how == "odd":
@@ -125,6 +128,16 @@ def call(request):
         send({"id": request["id"], "error": {"code": -32000, "message": "not\x1b[1m\ntoday"}})
     elif name == "deny":
         send({"id": request["id"], "error": {"code": -32602, "message": "`text` is missing"}})
+    elif name == "leave":
+        # The first line says where checkouts are; the others are the files to leave in each.
+        root, *paths = arguments["text"].split("\n")
+        for readme in glob.glob(root + "/**/tree/README.md", recursive=True):
+            for path in paths:
+                path = os.path.join(os.path.dirname(readme), path)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write("left\n")
+        say(request, "done")
     elif name == "later":
         answer(request, {"resultType": "input_required", "inputRequests": {}})
 

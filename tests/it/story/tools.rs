@@ -218,6 +218,38 @@ async fn a_command_leaves_nothing_where_it_was_not_let() {
     }
 }
 
+/// A server works outside of every cage; what it leaves in the checkout is looked at all the same.
+#[tokio::test]
+async fn a_tool_leaves_nothing_where_it_was_not_let() {
+    for (left, kept) in [("out.txt\nnotes/a.md", true), ("out.txt\nvault/door", false)] {
+        let scene = scene_with("leaving", vec![]).await;
+        let text = format!("{}\n{left}", scene.dir.path().join("work").display());
+        scene.model.say(
+            "action_sequence",
+            sequence(vec![
+                tool("task_1", "odd/leave", Some(json!({"text": text}))),
+                action("task_2", "analyze", json!({})),
+                action("task_3", "analyze", json!({})),
+            ]),
+        );
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        bot.told(MARIA, "/approve").await;
+        if kept {
+            assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+            let branch = scene.repo.work_branch();
+            assert_eq!(scene.repo.read(&branch, "notes/a.md").as_deref(), Some("left\n"));
+        } else {
+            let says = "Action 1 failed: it changed `vault/door`, which only an action may do that names it";
+            assert!(scene.card().contains(says), "{}", scene.card());
+            assert_eq!(scene.repo.branches(), ["main"], "nothing was pushed");
+            let ended = scene.entries("action_ended");
+            assert!(ended[0]["evidence"]["commit"].is_null(), "nothing was committed: {ended:?}");
+        }
+        bot.ends().await;
+    }
+}
+
 /// The server says the key that it was given, in its answer and where a model may copy it from.
 #[tokio::test]
 async fn the_secret_of_a_server_goes_nowhere() {
