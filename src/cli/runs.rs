@@ -1,5 +1,6 @@
 //! Purpose: `runs list` and `runs show`: what the bot has been doing, from the journal.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
@@ -10,9 +11,13 @@ use super::out::say;
 use super::terminal;
 use crate::config::Config;
 use crate::domain::ThreadRef;
-use crate::planning::{Entry, Record, Run, RunId, plan_tool};
+use crate::planning::plan_tool::{self, PlanRef};
+use crate::planning::{Entry, Record, Run, RunId};
 use crate::render::{self, Voice};
 use crate::store::Store;
+
+/// A title in a list, in letters.
+const TITLE: usize = 80;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsCommand {
@@ -73,15 +78,24 @@ fn list(records: &[Known]) {
         return;
     }
     let width = runs.iter().map(|(thread, _)| thread.to_string().len()).max().unwrap_or_default();
+    let plans = plan_tool::list(records.iter().map(|(_, record)| record));
+    let plans: BTreeMap<RunId, PlanRef> = plans.into_iter().map(|plan| (plan.run.clone(), plan)).collect();
     for (thread, run) in runs {
         say(&format!(
-            "{thread:width$}  {:20}  {}  @{}",
+            "{thread:width$}  {:20}  {}  @{}{}",
             state(run),
             run.started_at,
             run.requester.login,
+            plans.get(&run.id).map_or(String::new(), |plan| format!("  {}", named(plan))),
             thread = thread.to_string()
         ));
     }
+}
+
+/// Which plan it is, and how far it has come.
+fn named(plan: &PlanRef) -> String {
+    let title: String = plan.title.chars().filter(|c| !c.is_control()).take(TITLE).collect();
+    format!("plan {} {}: {title}", plan.version, plan.status.as_str())
 }
 
 /// The run in two words: how it ended, or what it is at.
@@ -114,6 +128,9 @@ fn show((thread, record): &Known) {
         "{thread} · run {} · asked for by @{} at {}\n",
         run.id, run.requester.login, run.started_at
     ));
+    if let Some(plan) = plan_tool::get_current(record) {
+        say(&format!("{}\n", named(&plan)));
+    }
     let voice = Voice { forge: thread.project.forge, bot_login: "planwright".to_owned() };
     let card = render::card(run, &voice).unwrap_or_else(|| "No plan yet.".to_owned());
     say(&terminal::markdown(&card));

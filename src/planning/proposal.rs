@@ -101,6 +101,21 @@ pub enum PlanStatus {
     Aborted,
 }
 
+impl PlanStatus {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::PendingReview => "pending_review",
+            Self::Approved => "approved",
+            Self::Scheduled => "scheduled",
+            Self::Executing => "executing",
+            Self::Completed => "completed",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
 impl Run {
     /// Whether enough people, or the policy, have approved exactly this.
     #[must_use]

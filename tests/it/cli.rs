@@ -236,7 +236,9 @@ fn look_around(dir: &Path, config: &str) {
     let list = json(&on_it(&["runs", "list", "--json"]));
     let id = list[0]["run"].as_str().unwrap();
     assert_eq!(json(&on_it(&["runs", "show", "--json", id]))["thread"], "local:greeter#1");
-    assert!(on_it(&["runs", "list"]).out.starts_with("local:greeter#1  completed"));
+    let listed = on_it(&["runs", "list"]).out;
+    assert!(listed.starts_with("local:greeter#1  completed"), "{listed}");
+    assert!(listed.contains("  plan 0 completed: Greet"), "{listed}");
     let exported = on_it(&["history", "export", "local:greeter#1"]).out;
     let newest = on_it(&["history", "show", "--json", "-n", "2", "local:greeter#1"]).out;
     assert!(newest.lines().count() == 2 && exported.ends_with(&newest));

@@ -299,3 +299,18 @@ async fn a_confidential_issue_is_left_alone_unless_the_settings_say_otherwise() 
     scene.card();
     bot.ends().await;
 }
+
+#[tokio::test]
+async fn the_command_line_tells_which_plan_a_run_has_and_how_far_it_is() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.ends().await;
+    let thread = scene.thread.to_string();
+    for arguments in [&["runs", "list"] as &[&str], &["runs", "show", &thread]] {
+        let said = scene.command("127.0.0.1:0", arguments).output().unwrap();
+        let out = String::from_utf8(said.stdout).unwrap();
+        assert!(out.contains("plan 0 pending_review: "), "{arguments:?}: {out}");
+        assert!(out.contains(&thread), "{arguments:?}: {out}");
+    }
+}
