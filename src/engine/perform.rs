@@ -38,10 +38,17 @@ pub(super) fn ask(
 ) -> impl FnOnce(Key, Question) -> BoxFuture<'static, Vec<Fact>> {
     move |key, question| {
         Box::pin(async move {
-            match try_ask(&ctx, &thread, &record, question, &policy).await {
-                Ok(asked) => asked.into_facts(key, question, &record),
-                Err(unanswered) => vec![unanswered.into_fact(key, question, &record)],
-            }
+            let ready = match ready(&ctx, &thread, &record, question).await {
+                Ok(ready) => ready,
+                Err(unanswered) => return vec![unanswered.into_fact(key, question, &record)],
+            };
+            // What was summed up is kept and paid for, whatever becomes of the question.
+            let summed = ready.before.as_ref().map(Before::fact);
+            let answered = match try_ask(&ctx, &thread, &record, &policy, ready).await {
+                Ok(asked) => asked.into_fact(key, question, &record),
+                Err(unanswered) => unanswered.into_fact(key, question, &record),
+            };
+            summed.into_iter().chain([answered]).collect()
         })
     }
 }
@@ -50,21 +57,42 @@ struct Asked {
     answer: Answer,
     usage: Usage,
     hidden: u64,
+}
+
+/// What the model may see, and what was said before that.
+struct Ready {
+    question: Question,
+    context: Context,
     before: Option<Before>,
+}
+
+async fn ready(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    record: &Record,
+    question: Question,
+) -> Result<Ready, Unanswered> {
+    let (run, forge) = at(ctx, thread, record)?;
+    let gathered = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
+    let before = before(ctx, forge, thread, run, &gathered).await?;
+    Ok(Ready { question, context: gathered.context, before })
+}
+
+/// Whose question it is, and where.
+fn at<'a>(ctx: &'a Ctx, thread: &ThreadRef, record: &'a Record) -> Result<(&'a Run, &'a Forge), Unanswered> {
+    let run = record.live_run().ok_or_else(|| Unanswered::Broken("the run has ended".to_owned()))?;
+    let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
+    Ok((run, forge))
 }
 
 async fn try_ask(
     ctx: &Ctx,
     thread: &ThreadRef,
     record: &Record,
-    question: Question,
     policy: &Policy,
+    Ready { question, context, before }: Ready,
 ) -> Result<Asked, Unanswered> {
-    let run = record.live_run().ok_or_else(|| Unanswered::Broken("the run has ended".to_owned()))?;
-    let forge = ctx.forge(thread.project.forge).map_err(|e| Unanswered::Broken(e.to_string()))?;
-    let gathered = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
-    let before = before(ctx, forge, thread, run, &gathered).await?;
-    let context = gathered.context;
+    let (run, forge) = at(ctx, thread, record)?;
     let hidden = hidden_in(&context);
     let ask = match question {
         Question::Work => {
@@ -93,7 +121,7 @@ async fn try_ask(
     let answered = model.answer(&ask).await;
     transcribe(ctx, run, &ask, &answered).await;
     let answered = answered.map_err(Unanswered::Model)?;
-    Ok(Asked { answer: answered.answer, usage: answered.usage, hidden, before })
+    Ok(Asked { answer: answered.answer, usage: answered.usage, hidden })
 }
 
 /// Keeps question and answer for whoever looks for a fault; the run does not depend on it.
@@ -115,6 +143,13 @@ struct Before {
     summary: String,
     until: CommentId,
     usage: Usage,
+}
+
+impl Before {
+    fn fact(&self) -> Fact {
+        let (summary, until, usage) = (self.summary.clone(), self.until, self.usage.clone());
+        Fact::Talk(TalkFact::ConversationSummed { summary, until, usage })
+    }
 }
 
 /// What is too old to be read is summed up and kept in the history. Later questions read that, until the thread has
@@ -337,12 +372,9 @@ fn newest(run: &Run, plan: &Revision) -> Vec<String> {
 }
 
 impl Asked {
-    fn into_facts(self, key: Key, question: Question, record: &Record) -> Vec<Fact> {
-        let Self { answer, usage, hidden, before } = self;
-        let summed = before.map(|Before { summary, until, usage }| {
-            Fact::Talk(TalkFact::ConversationSummed { summary, until, usage })
-        });
-        let answered = match answer {
+    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
+        let Self { answer, usage, hidden } = self;
+        match answer {
             Answer::Goal { goal, replan } => {
                 Fact::GoalUnderstood { key, goal, usage, hidden, replan, before: None }
             }
@@ -379,8 +411,7 @@ impl Asked {
             Answer::Alternative(alternative) => {
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
             }
-        };
-        summed.into_iter().chain([answered]).collect()
+        }
     }
 }
 

@@ -70,6 +70,8 @@ impl Run {
             }
             TalkFact::ConversationSummed { summary, until, usage } => {
                 spend(self, usage);
+                // It was no question of the run's own, so that no beginning of it was counted.
+                self.spent.model_calls += usage.calls.min(1);
                 (self.talk.before, self.talk.before_until) = (Some(summary.clone()), Some(*until));
             }
             TalkFact::QuestionsFound { .. }

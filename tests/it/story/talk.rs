@@ -438,3 +438,23 @@ async fn a_long_conversation_is_read_in_short_and_kept_in_the_history() {
     assert_eq!(scene.entries("conversation_summed").len(), 2);
     bot.ends().await;
 }
+
+/// The summary was made and paid for before the question that needed it failed.
+#[tokio::test]
+async fn a_summary_is_kept_although_the_question_after_it_fails() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    for n in 0..130 {
+        scene.said(MARIA, &format!("remark {n}"));
+    }
+    scene.model.say("conversation_summary", json!({"summary": "They agreed on the web login."}));
+    scene.model.say("goal_understanding", json!({"nonsense": true}));
+    scene.model.say("goal_understanding", json!({"nonsense": true}));
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let card = scene.card();
+    assert!(card.contains("😕 failed") && card.contains("3 of 200 model calls"), "{card}");
+    assert_eq!(scene.facts(), ["triggered", "ask_begun", "conversation_summed", "ask_failed", "failed"]);
+    let kept = &scene.entries("conversation_summed")[0];
+    assert_eq!((&kept["usage"]["calls"], &kept["usage"]["input_tokens"]), (&json!(1), &json!(100)), "{kept}");
+    bot.ends().await;
+}
