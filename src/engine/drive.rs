@@ -19,7 +19,9 @@ use super::settings::{Settled, settings};
 use super::{deliver, perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::ActionId;
-use crate::planning::{AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, RunId, keeps, next_effects};
+use crate::planning::{
+    AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, RunId, TalkFact, keeps, next_effects,
+};
 use crate::store::{Held, ThreadLease};
 
 /// While a run is busy its card is edited at most this often; the last state is always drawn before the lease goes back.
@@ -124,6 +126,8 @@ pub(super) struct Drive<'a> {
     pub(super) try_after: Option<Millis>,
     /// What the forge was last seen to show.
     pub(super) shown: Option<Picture>,
+    /// Somebody changed what it shows.
+    pub(super) altered: bool,
     pub(super) drawn_at: Option<Instant>,
     /// When to try again to show what could not be shown.
     pub(super) draw_after: Option<Millis>,
@@ -146,6 +150,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         policy_at: None,
         try_after: None,
         shown: None,
+        altered: false,
         drawn_at: None,
         draw_after: None,
         put_off: BTreeMap::new(),
@@ -188,6 +193,7 @@ impl Drive<'_> {
             match route::read(self.ctx, &self.desk, &delivery).await {
                 route::Read::Facts(facts) => {
                     self.put_off.remove(&delivery.key);
+                    self.altered |= facts.iter().any(is_altered);
                     self.desk.append(self.ctx, facts, vec![delivery.key]).await?;
                 }
                 route::Read::Later(at) => {
@@ -328,13 +334,14 @@ impl Drive<'_> {
         }
         let picture = Picture::of(&self.desk);
         let held_back = self.draw_after.is_some_and(|at| at > self.ctx.now());
-        let same = self.shown.as_ref() == Some(&picture);
+        let same = !self.altered && self.shown.as_ref() == Some(&picture);
         if same || held_back || self.handles.contains_key(&publish::key()) {
             return Ok(());
         }
         // Nothing is shown that the journal does not have.
         self.desk.flush(self.ctx).await?;
         self.drawn_at = Some(Instant::now());
+        self.altered = false;
         let publication = publish::publish(Arc::clone(self.ctx), self.desk.lease.clone(), picture);
         self.launch(publish::key(), async move { Done::Published(publication.await) });
         Ok(())
@@ -412,6 +419,11 @@ impl Drive<'_> {
             Some(at) => Rest::PutOff(wake_at.map_or(at, |wake_at| wake_at.min(at))),
         })
     }
+}
+
+/// The record is the same, but the thread no longer shows it.
+fn is_altered(fact: &Fact) -> bool {
+    matches!(fact, Fact::Talk(TalkFact::AskedAltered { .. }))
 }
 
 /// Resolves when this thread is poked. A lagging receiver counts as poked: something may have been missed.

@@ -1,12 +1,13 @@
 //! Purpose: questions in the thread: asked once, waited for durably, answered by ticks, numbers, words or silence.
 
-use planwright::domain::{Account, AccountId, CommentId, ForgeKind, Millis, Permission};
+use planwright::domain::{Account, AccountId, AccountKind, CommentId, ForgeKind, Millis, Permission};
 use planwright::engine::now;
 use planwright::forge::local::NewThread;
 use serde_json::{Value, json};
 
 use super::acting::three_files;
 use super::bot::{MARIA, Scene, TOM};
+use crate::scripted_model::Misbehaviour;
 
 /// A goal with a decision that asks these questions.
 pub(crate) fn unclear(questions: Value) -> Value {
@@ -456,5 +457,32 @@ async fn a_summary_is_kept_although_the_question_after_it_fails() {
     assert_eq!(scene.facts(), ["triggered", "ask_begun", "conversation_summed", "ask_failed", "failed"]);
     let kept = &scene.entries("conversation_summed")[0];
     assert_eq!((&kept["usage"]["calls"], &kept["usage"]["input_tokens"]), (&json!(1), &json!(100)), "{kept}");
+    bot.ends().await;
+}
+
+/// The words of a question are put back at once, also when the one who changed them is told nothing because it is a
+/// program, and while the run is busy with something else.
+#[tokio::test]
+async fn a_question_that_a_program_altered_is_put_back() {
+    let scene = Scene::on(ForgeKind::Github).await.patient();
+    let tidier = Account { id: AccountId(51), login: "tidier".to_owned(), kind: AccountKind::Bot };
+    scene.world.with(|world| world.add_account(tidier.clone())).unwrap();
+    scene.model.say("goal_understanding", unclear(two_questions()));
+    scene.model.say("answer_mapping", json!({"answers": []}));
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let (id, body) = asked(&scene);
+    scene.model.misbehave(Misbehaviour::Held);
+    let words = scene.said(MARIA, "Hm, let me think.");
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&words)).await, 202);
+    scene.until_seen("it reads", |scene| scene.card().contains("reading the answers")).await;
+    let altered = tick(&scene, tidier.id, id, &body.replace("Which logins?", "All of them?"));
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&altered)).await, 202);
+    scene.until_seen("it is put back", |scene| asked(scene).1 == body).await;
+    assert_eq!(scene.entries("answers_mapped").len(), 0, "the model still thinks");
+    assert_eq!(scene.entries("asked_altered").len(), 1);
+    assert_eq!(scene.entries("noticed").len(), 0, "programs are not answered");
+    scene.model.release();
+    bot.quiet().await;
     bot.ends().await;
 }
