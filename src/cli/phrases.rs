@@ -172,6 +172,9 @@ pub(super) fn notice(notice: &Notice) -> String {
         Notice::NoSuchChoice { words, .. } => format!("named `{}`, which was not put up", clip(words)),
         Notice::TwoOptions { decision } => format!("ticked more than one option of {}", clip(decision)),
         Notice::AskedAltered { .. } => "was told that what was asked has been put back as it was".to_owned(),
+        Notice::BoxesUnseen { .. } => {
+            "changed boxes while nobody looked, which does not count; the thread was told".to_owned()
+        }
         Notice::NotYet { command } => {
             format!("wrote `{}`, which this version cannot do", clip(command.verb()))
         }

@@ -26,6 +26,7 @@
 
 mod act;
 mod asides;
+mod boxes;
 mod clock;
 mod ctx;
 mod deliver;

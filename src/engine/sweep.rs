@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::ctx::Ctx;
 use super::desk::load_record;
-use super::{KEEP_DELIVERIES_MS, route};
+use super::{KEEP_DELIVERIES_MS, boxes, publish, route};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Thread, ThreadRef,
 };
@@ -120,6 +120,10 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
     }
     let comments = forge.comments(thread).await?;
     fold_twins(ctx, forge, thread, &comments).await?;
+    // While the bot is up, webhooks bring this, and say who it was.
+    if *ctx.swept.borrow() == 0 {
+        look_for_boxes(ctx, thread, &record, &comments).await?;
+    }
     for comment in comments {
         let during = comment.created_at.is_none_or(|at| at >= run.started_at);
         if during && comment.author.id != bot.id && !record.has_taken(comment.id) {
@@ -132,6 +136,21 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
             let event = Event { thread: thread.clone(), actor, at, kind };
             put(ctx, format!("sweep/comment/{thread}/{id}"), &event).await?;
         }
+    }
+    Ok(())
+}
+
+/// Boxes that people ticked while the bot was away.
+async fn look_for_boxes(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    record: &Record,
+    comments: &[Comment],
+) -> anyhow::Result<()> {
+    for comment in comments.iter().filter(|comment| boxes::are_news(record, comment)) {
+        let key = format!("sweep/boxes/{thread}/{}/{}", comment.id.0, publish::hash(&comment.body));
+        let kind = EventKind::CommentEdited { comment: comment.clone() };
+        put(ctx, key, &Event { thread: thread.clone(), actor: nobody(), at: None, kind }).await?;
     }
     Ok(())
 }

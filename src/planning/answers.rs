@@ -2,10 +2,10 @@
 
 use super::fact::Fact;
 use super::interpret::Reading;
-use super::notice::Notice;
+use super::notice::{Boxes, Notice};
 use super::run::{Hold, Run};
 use super::talk::{Design, How, Reply, Round, TalkFact, Words, plain};
-use crate::domain::{Account, AccountKind, Comment, CommentId, Right, Verdict};
+use crate::domain::{Account, AccountId, AccountKind, Comment, CommentId, Right, Verdict};
 use crate::plan::{Question, QuestionId};
 
 /// Boxes in a comment of ours that asks something, as they stand now.
@@ -83,13 +83,21 @@ impl Reading<'_> {
     /// it must not speak in the name of whoever ticks next.
     pub(super) fn ticked(&self, run: &Run, seen: &TicksSeen) -> Vec<Fact> {
         let may = self.may_answer(run);
-        let facts = match seen {
-            TicksSeen::Questions(ticks) => self.questions_ticked(run, ticks),
-            TicksSeen::Decisions(ticks) => self.decisions_ticked(run, ticks),
+        let (facts, of) = match seen {
+            TicksSeen::Questions(ticks) => (self.questions_ticked(run, ticks), Boxes::Questions),
+            TicksSeen::Decisions(ticks) => (self.decisions_ticked(run, ticks), Boxes::Decisions),
             TicksSeen::Altered(comment) => return self.altered(*comment),
         };
         let only_seen = |fact: &Fact| matches!(fact, Fact::Talk(TalkFact::TicksSeen { .. }));
-        facts.into_iter().filter(|fact| may || only_seen(fact)).collect()
+        let unseen = if facts.is_empty() { None } else { self.unseen(of) };
+        facts.into_iter().filter(|fact| may || only_seen(fact)).chain(unseen).collect()
+    }
+
+    /// What is found only later says nothing of who did it. It does not count, and people are told how to go on.
+    pub(super) fn unseen(&self, of: Boxes) -> Option<Fact> {
+        let by = self.event.actor.clone();
+        let nobody = by.id == AccountId(0);
+        nobody.then_some(Fact::Noticed { by, notice: Notice::BoxesUnseen { of }, comment: None })
     }
 
     fn altered(&self, comment: CommentId) -> Vec<Fact> {

@@ -4,7 +4,7 @@
 use super::budget::Limits;
 use super::fact::Fact;
 use super::interpret::Reading;
-use super::notice::{Notice, Trigger};
+use super::notice::{Boxes, Notice, Trigger};
 use super::plan_tool::{self, Approver, Refusal};
 use super::replans::{ReplanFact, Settled};
 use super::run::{Hold, Run};
@@ -137,8 +137,9 @@ impl Reading<'_> {
         }
         let right = Right::of(&Command::Approve { what: String::new() });
         let counted = right.judge(&by, self.permission(), false) == Verdict::Allowed;
-        let permission = self.permission();
-        vec![Fact::BoxesTicked { by, permission, request: seen.request, boxes: seen.boxes.clone(), counted }]
+        let (permission, request) = (self.permission(), seen.request);
+        let ticked = Fact::BoxesTicked { by, permission, request, boxes: seen.boxes.clone(), counted };
+        std::iter::once(ticked).chain(self.unseen(Boxes::Preview)).collect()
     }
 }
 

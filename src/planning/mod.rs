@@ -46,7 +46,7 @@ pub use entry::{Entry, UnreadableEntry};
 pub use fact::Fact;
 pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
 pub use judge::{judge, level_of};
-pub use notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
+pub use notice::{AskProblem, Boxes, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
 pub use record::{Asked, Owed, Record};
 pub use replanned::{outline, repeats};

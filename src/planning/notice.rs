@@ -44,6 +44,15 @@ pub enum AskProblem {
     Lasting,
 }
 
+/// Where there are boxes to tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Boxes {
+    Preview,
+    Questions,
+    Decisions,
+}
+
 /// What a comment is owed an answer for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
@@ -113,6 +122,10 @@ pub enum Notice {
     /// Somebody changed the words of questions or decisions of ours.
     AskedAltered {
         comment: CommentId,
+    },
+    /// Boxes were changed while nobody looked, so that nobody knows by whom.
+    BoxesUnseen {
+        of: Boxes,
     },
     /// A verb that this version knows, but cannot carry out.
     NotYet {

@@ -230,6 +230,7 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::StillWaiting { .. }
             | Notice::NoSuchChoice { .. }
             | Notice::TwoOptions { .. }
+            | Notice::BoxesUnseen { .. }
             | Notice::NotYet { .. } => None,
         },
     }

@@ -6,7 +6,7 @@ use super::words::ended;
 use super::{Voice, line};
 use crate::actions::number_of;
 use crate::domain::{Command, ForgeKind, Lang, Permission};
-use crate::planning::{LeftOut, Notice, Owed, Record, Round, Run};
+use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
 #[must_use]
@@ -59,6 +59,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::NoSuchChoice { words, known } => no_such_choice(words, known, lang),
         Notice::TwoOptions { decision } => two_options(to, decision, lang, voice),
         Notice::AskedAltered { .. } => asked_altered(to, lang),
+        Notice::BoxesUnseen { of } => boxes_unseen(*of, lang, voice),
         Notice::NotYet { command } => not_yet(command, lang),
     }
 }
@@ -373,6 +374,37 @@ fn asked_altered(to: &str, lang: Lang) -> String {
     )
 }
 
+fn boxes_unseen(of: Boxes, lang: Lang, voice: &Voice) -> String {
+    let (approve, ticked) = (voice.command("approve 1-3,5"), voice.command("approve ticked"));
+    let choose = voice.command("choose d-1 opt-b because …");
+    let (place, how) = match of {
+        Boxes::Preview => lang.pick(
+            (
+                "the preview",
+                format!("Write the numbers, like {approve}, or untick and tick them again for {ticked}."),
+            ),
+            (
+                "プレビュー",
+                format!("{approve} のように番号で書くか、チェックを付け直して {ticked} と書いてください。"),
+            ),
+        ),
+        Boxes::Questions => lang.pick(
+            ("my questions", "Answer in a comment, like `1. …`, or untick and tick them again.".to_owned()),
+            ("質問", "`1. …` のようにコメントで回答するか、チェックを付け直してください。".to_owned()),
+        ),
+        Boxes::Decisions => lang.pick(
+            ("the decisions", format!("Write {choose}, or untick and tick them again.")),
+            ("決定事項", format!("{choose} と書くか、チェックを付け直してください。")),
+        ),
+    };
+    lang.pick(
+        format!(
+            "Boxes in {place} were changed while I was away. I cannot know by whom, so they do not count. {how}"
+        ),
+        format!("不在の間に{place}のチェックが変更されました。誰によるものかわからないため、数えません。{how}"),
+    )
+}
+
 fn still_waiting(to: &str, record: &Record, number: u32, voice: &Voice) -> String {
     let run = record.run.as_ref();
     let open = run
@@ -452,13 +484,9 @@ mod tests {
         record
     }
 
-    /// One of each, and more of those that say different things. A new notice does not compile until it is listed.
-    fn every_notice() -> Vec<Notice> {
-        let text = |words: &str| words.to_owned();
-        let known = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        let left_out = |number: usize| LeftOut { id: ActionId(format!("a{number}")), why: text("ask @joao") };
-        let first = Notice::HelpAsked;
-        match first {
+    /// A new notice does not compile until it is listed here, and then below.
+    fn is_listed(notice: &Notice) {
+        match notice {
             Notice::HelpAsked
             | Notice::StatusAsked
             | Notice::UnknownVerb { .. }
@@ -481,8 +509,18 @@ mod tests {
             | Notice::NoSuchChoice { .. }
             | Notice::TwoOptions { .. }
             | Notice::AskedAltered { .. }
+            | Notice::BoxesUnseen { .. }
             | Notice::NotYet { .. } => {}
         }
+    }
+
+    /// One of each, and more of those that say different things.
+    fn every_notice() -> Vec<Notice> {
+        let text = |words: &str| words.to_owned();
+        let known = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        let left_out = |number: usize| LeftOut { id: ActionId(format!("a{number}")), why: text("ask @joao") };
+        let first = Notice::HelpAsked;
+        is_listed(&first);
         vec![
             first,
             Notice::StatusAsked,
@@ -510,6 +548,9 @@ mod tests {
             Notice::NoSuchChoice { words: text("q-9"), known: vec![] },
             Notice::TwoOptions { decision: text("d-1") },
             Notice::AskedAltered { comment: crate::domain::CommentId(4) },
+            Notice::BoxesUnseen { of: Boxes::Preview },
+            Notice::BoxesUnseen { of: Boxes::Questions },
+            Notice::BoxesUnseen { of: Boxes::Decisions },
             Notice::NotYet { command: Command::Resolve { number: 1, text: String::new() } },
         ]
     }

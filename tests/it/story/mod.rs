@@ -5,6 +5,7 @@
 
 pub(crate) mod acting;
 mod approving;
+mod away;
 mod bad_input;
 pub(crate) mod bot;
 mod crash;
