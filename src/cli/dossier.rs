@@ -62,6 +62,7 @@ fn ends_plan(fact: &Fact) -> bool {
         Fact::SpecsSet { issues, .. } => !issues.is_empty(),
         Fact::Triggered { .. } | Fact::PlanProposed { .. } | Fact::Rejected { .. } => true,
         Fact::Refused { .. }
+        | Fact::LanguageSeen { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. }
         | Fact::CommentArrived { .. }
@@ -181,6 +182,7 @@ impl Dossier {
             Fact::Triggered { .. }
             | Fact::PlanProposed { .. }
             | Fact::Refused { .. }
+            | Fact::LanguageSeen { .. }
             | Fact::Noticed { .. }
             | Fact::Replied { .. }
             | Fact::CommentArrived { .. }

@@ -28,6 +28,9 @@ impl Explainer {
             Fact::Triggered { by, permission, how, .. } => {
                 format!("{} ({}) {}, and a run began", at(by), permission.as_str(), trigger(*how))
             }
+            Fact::LanguageSeen { lang } => {
+                format!("people are answered in {} here", lang.name().unwrap_or("English"))
+            }
             Fact::Refused { by, what, needs, has, .. } => refused(by, what, *needs, *has),
             Fact::Noticed { by, notice: about, .. } => format!("{} {}", at(by), notice(about)),
             Fact::CommentArrived { by, permission, used, .. } => heard(by, *permission, "commented", *used),

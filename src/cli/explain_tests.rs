@@ -65,6 +65,7 @@ fn asked_and_planned() -> Vec<Value> {
     };
     vec![
         json!({"type": "triggered", "by": maria(), "permission": "write", "how": "assigned", "event_at": null, "comment": null}),
+        json!({"type": "language_seen", "lang": "japanese"}),
         json!({"type": "refused", "by": tom(), "what": "approve", "needs": "write", "has": "read", "comment": 4}),
         json!({"type": "noticed", "by": tom(), "notice": {"notice": "unknown_verb", "word": "dance"}, "comment": 5}),
         json!({"type": "replied", "key": "reply/2", "comment": 6}),
@@ -252,8 +253,9 @@ fn replanned() -> Vec<Value> {
 }
 
 /// The names of the facts that are no part of the conversation or of replanning.
-const OWN: [&str; 38] = [
+const OWN: [&str; 39] = [
     "triggered",
+    "language_seen",
     "refused",
     "noticed",
     "replied",
@@ -297,6 +299,7 @@ const OWN: [&str; 38] = [
 fn is_own(fact: &Fact) -> bool {
     match fact {
         Fact::Triggered { .. }
+        | Fact::LanguageSeen { .. }
         | Fact::Refused { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. }

@@ -37,10 +37,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
             run.busy_since = Some(at);
         }
         Fact::TimerFired { key } => time_is_up(run, at, key),
-        Fact::StepSkipped { by, step, .. } => {
-            skipped(run, step, by);
-            run.look_for_undecided();
-        }
+        Fact::StepSkipped { by, step, .. } => skipped(run, step, by),
         Fact::BudgetRaised { resource, amount, .. } => run.budget.raise(*resource, *amount),
         Fact::AskFailed { .. }
         | Fact::EffectFailed { .. }
@@ -72,6 +69,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::Aborted { .. }
         | Fact::Triggered { .. }
         | Fact::Refused { .. }
+        | Fact::LanguageSeen { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. } => {}
     }
@@ -143,6 +141,7 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
         run.work.forget(&action);
         run.unclear = None;
     }
+    run.look_for_undecided();
 }
 
 /// What was asked for has come, or failed. Which facts come here is decided above, where all are listed.

@@ -49,6 +49,10 @@ pub enum Fact {
         notice: Notice,
         comment: Option<CommentId>,
     },
+    /// The language that the thread is written in, where people are answered before there is a run that knows it.
+    LanguageSeen {
+        lang: Lang,
+    },
     /// What an earlier fact called for is on the thread: a comment, or only a reaction.
     Replied {
         key: Key,
@@ -296,7 +300,10 @@ impl Fact {
     /// Whether it is about the thread and no run of it.
     #[must_use]
     pub fn is_of_thread(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Noticed { .. } | Self::Replied { .. })
+        matches!(
+            self,
+            Self::Refused { .. } | Self::Noticed { .. } | Self::LanguageSeen { .. } | Self::Replied { .. }
+        )
     }
 
     /// The comment that brought this fact about: its text has been taken, and never is again. Exhaustive, so that every
@@ -318,6 +325,7 @@ impl Fact {
             Self::Talk(fact) => fact.spoken_in(),
             Self::Replan(fact) => fact.spoken_in(),
             Self::Replied { .. }
+            | Self::LanguageSeen { .. }
             | Self::DescriptionEdited { .. }
             | Self::Stopped { .. }
             | Self::AskBegun { .. }

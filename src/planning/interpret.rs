@@ -86,12 +86,12 @@ pub fn needs_thread(record: &Record, event: &Event, bot: &Account) -> bool {
         EventKind::Unassigned { assignee } => running && assignee.id == bot.id,
         EventKind::Labelled { .. } => true,
         EventKind::Closed | EventKind::Unlabelled { .. } => running,
-        EventKind::CommentCreated { comment } => {
-            matches!(
-                parse_command(&comment.body, &bot.login),
-                Spoken::Command(Command::Plan | Command::Retry | Command::Replan { .. })
-            )
-        }
+        EventKind::CommentCreated { comment } => match parse_command(&comment.body, &bot.login) {
+            Spoken::Command(Command::Plan | Command::Retry | Command::Replan { .. }) => true,
+            // Before there is a run, only the thread itself says which language to answer in.
+            Spoken::Command(_) => record.run.is_none(),
+            Spoken::Prose => false,
+        },
         EventKind::Reviewed { asks_for_changes, .. } => *asks_for_changes && !running,
         EventKind::DescriptionEdited
         | EventKind::Reopened
@@ -169,28 +169,8 @@ pub fn interpret(record: &Record, event: &Event, seen: &Observation<'_>) -> Vec<
         return vec![];
     }
     let reading = Reading { record, event, seen };
-    match &event.kind {
-        EventKind::Opened { assignees, labels } => reading.opened(assignees, labels),
-        EventKind::Assigned { assignee } => reading.assigned(assignee),
-        EventKind::Labelled { label } => reading.labelled(label),
-        EventKind::Unassigned { assignee } => reading.unassigned(assignee),
-        EventKind::Unlabelled { label } => reading.unlabelled(label),
-        EventKind::Closed => reading.closed(),
-        EventKind::CommentCreated { comment } => reading.comment(comment),
-        EventKind::Reviewed { comment, asks_for_changes: true } => reading.changes_requested(comment),
-        EventKind::Reviewed { comment, .. } | EventKind::ReviewCommented { comment } => {
-            reading.prose(comment)
-        }
-        EventKind::DescriptionEdited => reading.description_edited(),
-        // An edited comment is no command: what people reacted to must stay what was said. Boxes in a preview of ours
-        // are another matter.
-        EventKind::CommentEdited { .. } => match &seen.ticks {
-            Some(ticks) => reading.with_run(|run| reading.ticked(run, ticks)),
-            None => reading.preview_edited(),
-        },
-        EventKind::CommentDeleted { comment_id } => reading.preview_deleted(*comment_id),
-        EventKind::Reopened | EventKind::ReviewRequested { .. } => vec![],
-    }
+    let facts = reading.facts();
+    reading.language_for(&facts).into_iter().chain(facts).collect()
 }
 
 fn has(accounts: &[Account], one: &Account) -> bool {
@@ -204,6 +184,40 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    fn facts(&self) -> Vec<Fact> {
+        match &self.event.kind {
+            EventKind::Opened { assignees, labels } => self.opened(assignees, labels),
+            EventKind::Assigned { assignee } => self.assigned(assignee),
+            EventKind::Labelled { label } => self.labelled(label),
+            EventKind::Unassigned { assignee } => self.unassigned(assignee),
+            EventKind::Unlabelled { label } => self.unlabelled(label),
+            EventKind::Closed => self.closed(),
+            EventKind::CommentCreated { comment } => self.comment(comment),
+            EventKind::Reviewed { comment, asks_for_changes: true } => self.changes_requested(comment),
+            EventKind::Reviewed { comment, .. } | EventKind::ReviewCommented { comment } => {
+                self.prose(comment)
+            }
+            EventKind::DescriptionEdited => self.description_edited(),
+            // An edited comment is no command: what people reacted to must stay what was said. Boxes in a preview of
+            // ours are another matter.
+            EventKind::CommentEdited { .. } => match &self.seen.ticks {
+                Some(ticks) => self.with_run(|run| self.ticked(run, ticks)),
+                None => self.preview_edited(),
+            },
+            EventKind::CommentDeleted { comment_id } => self.preview_deleted(*comment_id),
+            EventKind::Reopened | EventKind::ReviewRequested { .. } => vec![],
+        }
+    }
+
+    /// A run knows the language it is spoken to in. Before there is one, whoever is answered is answered in the thread's.
+    fn language_for(&self, facts: &[Fact]) -> Option<Fact> {
+        let answers = facts.iter().any(|fact| matches!(fact, Fact::Noticed { .. } | Fact::Refused { .. }));
+        let known = self.seen.thread.is_some() || self.seen.rules.lang.is_some();
+        let lang = self.lang();
+        let news = self.record.run.is_none() && answers && known && lang != self.record.lang();
+        news.then_some(Fact::LanguageSeen { lang })
+    }
+
     fn opened(&self, assignees: &[Account], labels: &[String]) -> Vec<Fact> {
         if has(assignees, self.seen.bot) && self.seen.rules.on_assign {
             self.assigned(self.seen.bot)

@@ -37,6 +37,8 @@ pub struct Record {
     said: BTreeSet<String>,
     /// What the runs before the newest came to, oldest first, a few of them.
     pub earlier: VecDeque<String>,
+    /// The language of the thread, for what is said before there is a run.
+    spoken: Lang,
 }
 
 /// A comment that the thread is owed. Its key names it on the forge, so that it is written once.
@@ -77,10 +79,10 @@ impl Record {
         self.run.as_deref().filter(|run| run.is_live())
     }
 
-    /// The language of the newest run; before there is one, nobody has looked.
+    /// The language of the newest run; before there is one, that of the thread as it was last looked at.
     #[must_use]
     pub fn lang(&self) -> Lang {
-        self.run.as_ref().map_or(Lang::English, |run| run.lang)
+        self.run.as_ref().map_or(self.spoken, |run| run.lang)
     }
 
     /// The request that this comment is the preview of, if the live run has such a one.
@@ -120,6 +122,8 @@ impl Record {
         self.taken.extend(entry.fact.spoken_in());
         if let Fact::Replied { key, .. } = &entry.fact {
             self.settle(key, entry.at);
+        } else if let Fact::LanguageSeen { lang } = &entry.fact {
+            self.spoken = *lang;
         } else if entry.fact.is_of_thread() {
             self.owe(entry);
         } else if matches!(entry.fact, Fact::Triggered { .. }) {

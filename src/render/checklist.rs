@@ -1,6 +1,7 @@
 //! Purpose: the steps of a plan as boxes. A box is ticked from evidence in the journal, never because somebody said so.
 
 use super::line;
+use super::sentences::reason;
 use super::status::who;
 use crate::domain::{Account, AccountId, Lang};
 use crate::plan::Step;
@@ -21,7 +22,7 @@ fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
         StepState::AtWork if live => format!("- [ ] {what} ⏳"),
         StepState::AtWork => format!("- [ ] {what} — {}", lang.pick("begun", "着手済み")),
         StepState::Done(ended) => format!("- [x] {what} — {}", evidence(&ended, lang)),
-        StepState::Failed(why) => format!("- [ ] {what} — ❌ {}", line(why, cap)),
+        StepState::Failed(why) => format!("- [ ] {what} — ❌ {}", line(&reason(why, lang), cap)),
         StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by, lang)),
         StepState::LeftOut => format!("- [ ] ~~{what}~~ ⏭ {}", not_approved(lang)),
     }
@@ -57,7 +58,7 @@ pub(super) fn skipped(by: &Account, lang: Lang) -> String {
     if by.id == AccountId(0) {
         return lang.pick("skipped", "省略").to_owned();
     }
-    lang.pick(format!("skipped by {}", who(by)), format!("{} が省略", who(by)))
+    lang.pick(format!("skipped by {}", who(by, lang)), format!("{} が省略", who(by, lang)))
 }
 
 pub(super) fn not_approved(lang: Lang) -> &'static str {

@@ -5,6 +5,7 @@ use super::checklist::{done, evidence, not_approved, skipped};
 use super::ledger::{assumptions, decided};
 use super::neutral::plain_line;
 use super::revisions::given_up;
+use super::sentences::reason;
 use super::status::who;
 use super::words::{ended, fitting};
 use super::{Voice, line};
@@ -36,7 +37,7 @@ fn body(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice, cap: usiz
         section("What was not done", &list(run, plan, Part::NotDone, cap)),
         section("Done before the plan was changed", &done_before(run, cap)),
         section("Assumptions", &assumptions(run, cap)),
-        section("Decisions", &design.map_or(vec![], |design| decided(design, cap))),
+        section("Decisions", &design.map_or(vec![], |design| decided(design, run.lang, cap))),
         approvals(plan, run.lang),
         signature(run, voice),
     ];
@@ -44,7 +45,7 @@ fn body(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice, cap: usiz
 }
 
 fn signature(run: &Run, voice: &Voice) -> String {
-    let (bot, by, id) = (voice.handle(), who(&run.requester), &run.id);
+    let (bot, by, id) = (voice.handle(), who(&run.requester, run.lang), &run.id);
     run.lang.pick(
         format!(
             "<sub>By {bot} for {by}, run `{id}`. A review that asks for changes sends me back to work on this branch.</sub>"
@@ -61,7 +62,10 @@ fn section(title: &str, lines: &[String]) -> String {
 fn done_before(run: &Run, cap: usize) -> Vec<String> {
     let mut lines = vec![];
     for (number, plan, then) in &given_up(run) {
-        let name = if *number == 0 { "first plan".to_owned() } else { format!("revision #{number}") };
+        let name = match number {
+            0 => run.lang.pick("first plan", "最初の計画").to_owned(),
+            n => run.lang.pick(format!("revision #{n}"), format!("改訂 #{n}")),
+        };
         for step in &plan.steps {
             if let StepState::Done(ended) = then.step_state(plan, &step.id) {
                 let what = line(&step.description, cap);
@@ -96,7 +100,7 @@ fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
             (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — {}", skipped(by, lang))),
             (StepState::LeftOut, Part::NotDone) => Some(format!("- {what} — {}", not_approved(lang))),
             (StepState::Failed(why), Part::NotDone) => {
-                Some(format!("- {what} — {}: {}", lang.pick("failed", "失敗"), line(why, cap)))
+                Some(format!("- {what} — {}: {}", lang.pick("failed", "失敗"), line(&reason(why, lang), cap)))
             }
             (StepState::Waiting | StepState::AtWork, Part::NotDone) => {
                 Some(format!("- {what} — {}", lang.pick("not finished", "未完了")))

@@ -46,7 +46,7 @@ fn open(run: &Run, design: &Design, voice: &Voice, size: (usize, usize)) -> Stri
     )];
     for decision in &design.decisions {
         parts.push(heading(decision, size.0));
-        parts.push(table(decision, size));
+        parts.push(table(decision, lang, size));
         parts.push(boxes(decision, size.0));
     }
     let words = design.decisions.first().map_or(String::new(), |decision| {
@@ -78,7 +78,7 @@ fn heading(decision: &DecisionPoint, words: usize) -> String {
     format!("### {}: {}", decision.id, line(&decision.topic, words))
 }
 
-fn table(decision: &DecisionPoint, (words, reasons): (usize, usize)) -> String {
+fn table(decision: &DecisionPoint, lang: Lang, (words, reasons): (usize, usize)) -> String {
     let row = |option: &DesignOption| {
         let list = |items: &[String]| {
             let shown: Vec<String> = items.iter().take(reasons).map(|item| cell(item, words)).collect();
@@ -96,7 +96,8 @@ fn table(decision: &DecisionPoint, (words, reasons): (usize, usize)) -> String {
         )
     };
     let rows: Vec<String> = decision.options.iter().map(row).collect();
-    format!("| option | what | pros | cons |\n|---|---|---|---|\n{}", rows.join("\n"))
+    let head = lang.pick("| option | what | pros | cons |", "| 選択肢 | 内容 | 長所 | 短所 |");
+    format!("{head}\n|---|---|---|---|\n{}", rows.join("\n"))
 }
 
 fn star(option: &DesignOption) -> &'static str {
@@ -117,7 +118,7 @@ fn taken(design: &Design, lang: Lang, size: (usize, usize)) -> String {
     let tables: Vec<String> = design
         .decisions
         .iter()
-        .map(|decision| format!("{}\n\n{}", heading(decision, size.0), table(decision, size)))
+        .map(|decision| format!("{}\n\n{}", heading(decision, size.0), table(decision, lang, size)))
         .collect();
     let (thanks, options) = lang.pick(
         ("All decided, thank you:", "The options"),
@@ -125,7 +126,7 @@ fn taken(design: &Design, lang: Lang, size: (usize, usize)) -> String {
     );
     format!(
         "{thanks}\n\n{}\n\n<details><summary>{options}</summary>\n\n{}\n\n</details>",
-        decided(design, size.0).join("\n"),
+        decided(design, lang, size.0).join("\n"),
         tables.join("\n\n")
     )
 }
@@ -150,7 +151,7 @@ pub fn read_choices(body: &str) -> Vec<(String, Vec<String>)> {
 #[must_use]
 pub fn review(run: &Run, design: &Design, voice: &Voice) -> String {
     let end = match &design.approved {
-        Some(by) => accepted(&who(by), run.lang),
+        Some(by) => accepted(&who(by, run.lang), run.lang),
         None => what_now(run, voice),
     };
     reviewed(run, design, &end)
@@ -161,7 +162,7 @@ pub fn review(run: &Run, design: &Design, voice: &Voice) -> String {
 pub fn turned_down(run: &Run, past: &TurnedDown) -> String {
     let why = line(&past.why, 500);
     let reason = if why.is_empty() { run.lang.pick(".", "。").to_owned() } else { format!(": {why}") };
-    let by = who(&past.by);
+    let by = who(&past.by, run.lang);
     let end = run.lang.pick(
         format!("**Answered**: {by} turned this design down{reason}"),
         format!("**Answered**: {by} がこの設計を却下しました{reason}"),
@@ -187,7 +188,7 @@ fn summary(run: &Run, design: &Design, end: &str, (lines, width, words): (usize,
     let text = design.summary.as_deref().unwrap_or_default();
     let mut parts = vec![SUMMARY.to_owned(), paragraphs(text, lines, width)];
     if !design.decisions.is_empty() {
-        parts.push(format!("**Decisions**:\n{}", decided(design, words).join("\n")));
+        parts.push(format!("**Decisions**:\n{}", decided(design, run.lang, words).join("\n")));
     }
     let answers = answers(run, words);
     if !answers.is_empty() {

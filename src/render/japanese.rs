@@ -70,7 +70,12 @@ fn what_is_told_is_told_in_japanese() {
         ("card, done", shown(&ended(EndState::Completed))),
         ("card, cancelled", shown(&ended(EndState::Cancelled { by: maria() }))),
         ("card, stopped", shown(&ended(EndState::Stopped { by: maria(), why: StopReason::Closed }))),
-        ("card, failed", shown(&ended(EndState::Failed { reason: "The branch is gone".to_owned() }))),
+        (
+            "card, failed",
+            shown(&ended(EndState::Failed {
+                reason: "Action 2 failed: it ended with exit code 1".to_owned()
+            }))
+        ),
         ("card, at a limit", shown(&stuck)),
         ("notice", notice(&live, &replan(ReplanState::Started))),
         ("notice that asks", notice(&live, &asked)),

@@ -1,8 +1,10 @@
 //! Purpose: what the plan rests on: the assumptions that nobody contradicted, and the choices that people made.
 
 use super::line;
+use super::sentences::reason;
 use super::status::who;
 use super::words::ended;
+use crate::domain::Lang;
 use crate::plan::DecisionPoint;
 use crate::planning::{Assumption, Choice, Design, Run};
 
@@ -19,12 +21,13 @@ pub(super) fn assumptions(run: &Run, words: usize) -> Vec<String> {
             let steps = steps.join(", ");
             run.lang.pick(format!("; used by {steps}"), format!("。{steps} で使用"))
         };
-        format!("- **{}** {} ({}{used})", known.id, line(&known.text, words), reason(run, known, words))
+        let text = line(&reason(&known.text, run.lang), words);
+        format!("- **{}** {text} ({}{used})", known.id, cause(run, known, words))
     });
     ended(lines.collect(), all.len().saturating_sub(MOST), run.lang)
 }
 
-fn reason(run: &Run, known: &Assumption, words: usize) -> String {
+fn cause(run: &Run, known: &Assumption, words: usize) -> String {
     let id = &known.question;
     match run.talk.answers.get(id) {
         None if id.0.is_empty() => run.lang.pick("nobody was asked", "質問はしていません").to_owned(),
@@ -32,7 +35,7 @@ fn reason(run: &Run, known: &Assumption, words: usize) -> String {
         Some(given) => match &given.answer {
             None => run.lang.pick(format!("{id} was skipped"), format!("{id} はスキップ")),
             Some(answer) => {
-                let (by, answer) = (who(&given.by), line(answer, words));
+                let (by, answer) = (who(&given.by, run.lang), line(answer, words));
                 run.lang.pick(
                     format!("no longer: {by} answered {id} with “{answer}”"),
                     format!("現在は無効: {by} が {id} に「{answer}」と回答"),
@@ -48,15 +51,15 @@ fn resting(run: &Run, known: &Assumption) -> Vec<String> {
 }
 
 /// Each decision with the option that was taken, by whom and why.
-pub(super) fn decided(design: &Design, words: usize) -> Vec<String> {
+pub(super) fn decided(design: &Design, lang: Lang, words: usize) -> Vec<String> {
     let made = design.decisions.iter().filter_map(|decision| {
         let choice = design.choices.get(&decision.id)?;
-        Some(format!("- {}", chosen(decision, choice, words)))
+        Some(format!("- {}", chosen(decision, choice, lang, words)))
     });
     made.collect()
 }
 
-fn chosen(decision: &DecisionPoint, choice: &Choice, words: usize) -> String {
+fn chosen(decision: &DecisionPoint, choice: &Choice, lang: Lang, words: usize) -> String {
     let name = decision.option(&choice.option).map_or(String::new(), |option| line(&option.name, words));
     let why = line(&choice.rationale, words);
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
@@ -65,14 +68,14 @@ fn chosen(decision: &DecisionPoint, choice: &Choice, words: usize) -> String {
         decision.id,
         line(&decision.topic, words),
         choice.option,
-        who(&choice.by)
+        who(&choice.by, lang)
     )
 }
 
 /// Both, folded away, for the card.
 pub(super) fn folded(run: &Run, words: usize) -> Option<String> {
     let mut lines = assumptions(run, words);
-    lines.extend(run.talk.design.iter().flat_map(|design| decided(design, words)));
+    lines.extend(run.talk.design.iter().flat_map(|design| decided(design, run.lang, words)));
     (!lines.is_empty()).then(|| {
         format!(
             "<details><summary>🧭 Assumptions and decisions</summary>\n\n{}\n\n</details>",

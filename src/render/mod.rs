@@ -11,6 +11,7 @@ mod design;
 mod fixtures;
 #[cfg(test)]
 mod japanese;
+mod japanese_sentences;
 mod ledger;
 mod neutral;
 mod notice;
@@ -18,6 +19,7 @@ mod preview;
 mod questions;
 mod reply;
 mod revisions;
+mod sentences;
 mod status;
 mod words;
 
@@ -29,6 +31,7 @@ pub use notice::{replan_line, replan_notice};
 pub use preview::{preview, read_boxes};
 pub use questions::{questions, read_ticks};
 pub use reply::reply;
+pub use sentences::reason;
 
 use crate::domain::{ForgeKind, Permission};
 

@@ -1,6 +1,7 @@
 //! Purpose: one comment for each replan that concerns people: who decided it and why, and what has become of it. It is
 //! edited as the replan moves on.
 
+use super::sentences::reason;
 use super::status::{limit_choices, limit_words, sentence, who};
 use super::words::{bullets, count, fitting, moment};
 use super::{Voice, line};
@@ -27,7 +28,7 @@ pub fn replan_notice(run: &Run, replan: &Replan, voice: &Voice) -> Option<String
 pub fn replan_line(run: &Run) -> Option<String> {
     let replan = run.replans.all.iter().rfind(|replan| is_news(replan))?;
     let (lang, state) = (run.lang, state_line(run, replan));
-    let by = asked_by(replan)
+    let by = asked_by(replan, lang)
         .map_or(String::new(), |by| lang.pick(format!(" asked for by {by}"), format!(" ({by} の依頼)")));
     Some(lang.pick(format!("🔄 plan revision{by}: {state}"), format!("🔄 計画の変更{by}: {state}")))
 }
@@ -47,16 +48,16 @@ fn is_news(replan: &Replan) -> bool {
 }
 
 /// Who wanted another plan. Who said yes to one that the model wanted has not asked for it.
-fn asked_by(replan: &Replan) -> Option<String> {
+fn asked_by(replan: &Replan, lang: Lang) -> Option<String> {
     let confirmed = matches!(replan.verdict, Verdict::Confirm { .. });
-    replan.by.as_ref().filter(|_| !confirmed).map(who)
+    replan.by.as_ref().filter(|_| !confirmed).map(|by| who(by, lang))
 }
 
 fn text(run: &Run, replan: &Replan, voice: &Voice, (words, items): (usize, usize)) -> String {
     let decision = &replan.decision;
-    let mut parts = vec![head(replan)];
+    let mut parts = vec![head(replan, run.lang)];
     parts.extend(failure(run, replan, words));
-    let reasoning = line(&decision.reasoning, words);
+    let reasoning = line(&reason(&decision.reasoning, run.lang), words);
     if !reasoning.is_empty() {
         parts.push(format!("**Reasoning**:\n{reasoning}"));
     }
@@ -66,7 +67,8 @@ fn text(run: &Run, replan: &Replan, voice: &Voice, (words, items): (usize, usize
         parts.push(format!("**Issues Found**:\n{}", bullets(&issues, items, words, run.lang)));
     }
     if !decision.recommended_actions.is_empty() {
-        let list = bullets(&decision.recommended_actions, items, words, run.lang);
+        let advice: Vec<_> = decision.recommended_actions.iter().map(|one| reason(one, run.lang)).collect();
+        let list = bullets(&advice, items, words, run.lang);
         parts.push(format!("**Recommended Actions**:\n{list}"));
     }
     parts.push(format!("*{}*", moment(replan.at)));
@@ -74,8 +76,8 @@ fn text(run: &Run, replan: &Replan, voice: &Voice, (words, items): (usize, usize
     parts.join("\n\n")
 }
 
-fn head(replan: &Replan) -> String {
-    if let Some(by) = asked_by(replan) {
+fn head(replan: &Replan, lang: Lang) -> String {
+    if let Some(by) = asked_by(replan, lang) {
         return format!("## 🔄 Plan Revision Asked for by {by}");
     }
     let undecided = matches!(replan.verdict, Verdict::Limit { limit: Limit::NoDecision, .. });
@@ -94,7 +96,7 @@ fn failure(run: &Run, replan: &Replan, words: usize) -> Option<String> {
     let action = failed_action(run, replan)?;
     let ended = run.work.get(&action.id).and_then(|work| work.ended.as_ref());
     let why = match ended.map(|ended| &ended.outcome) {
-        Some(Outcome::Failed { why }) => format!(": {}", line(why, words)),
+        Some(Outcome::Failed { why }) => format!(": {}", line(&reason(why, run.lang), words)),
         Some(Outcome::Succeeded) | None => String::new(),
     };
     let (number, step) = (number_of(&action.id), &action.task_id);
@@ -113,7 +115,7 @@ fn failed_action<'a>(run: &'a Run, replan: &Replan) -> Option<&'a Action> {
 fn state(run: &Run, replan: &Replan, voice: &Voice) -> String {
     let said = state_line(run, replan);
     let said = match run.lang {
-        Lang::English => sentence(&capital(&said)),
+        Lang::English => sentence(&capital(&said), run.lang),
         Lang::Japanese => format!("{}。", said.trim_end_matches('。')),
     };
     if !run.is_live() {
@@ -163,10 +165,9 @@ fn confirmation(replan: &Replan, lang: Lang, voice: &Voice) -> String {
 fn state_line(run: &Run, replan: &Replan) -> String {
     let lang = run.lang;
     let yes = match &replan.verdict {
-        Verdict::Confirm { .. } => replan
-            .by
-            .as_ref()
-            .map(|by| lang.pick(format!("{} said yes; ", who(by)), format!("{} が同意しました。", who(by)))),
+        Verdict::Confirm { .. } => replan.by.as_ref().map(|by| {
+            lang.pick(format!("{} said yes; ", who(by, lang)), format!("{} が同意しました。", who(by, lang)))
+        }),
         Verdict::Stay { .. } | Verdict::Clarify | Verdict::Replan { .. } | Verdict::Limit { .. } => None,
     };
     let yes = yes.unwrap_or_default();
@@ -190,7 +191,7 @@ fn state_line(run: &Run, replan: &Replan) -> String {
             lang.pick(format!("{yes}done at {at}: {plan}"), format!("{yes}{at} に完了: {plan}"))
         }
         ReplanState::Failed { why } => {
-            let (why, after) = (line(why, 300), after(run, replan));
+            let (why, after) = (line(reason(why, lang).trim_end_matches('。'), 300), after(run, replan));
             lang.pick(
                 format!("{yes}it came to nothing: {why}{after}"),
                 format!("{yes}うまくいきませんでした: {why}{after}"),
@@ -198,8 +199,8 @@ fn state_line(run: &Run, replan: &Replan) -> String {
         }
         ReplanState::Overridden { why } => overridden(run, replan, why),
         ReplanState::Declined { by: Some(by) } => lang.pick(
-            format!("{} said no; the plan stays as it is", who(by)),
-            format!("{} が変更しないと回答しました。計画はそのままです", who(by)),
+            format!("{} said no; the plan stays as it is", who(by, lang)),
+            format!("{} が変更しないと回答しました。計画はそのままです", who(by, lang)),
         ),
         ReplanState::Declined { by: None } => {
             let after = after(run, replan);
@@ -217,7 +218,8 @@ fn overridden(run: &Run, replan: &Replan, why: &str) -> String {
         Verdict::Stay { .. } if why == Limit::Clarifications.words() => Some(Limit::Clarifications),
         Verdict::Stay { .. } | Verdict::Clarify | Verdict::Replan { .. } | Verdict::Confirm { .. } => None,
     };
-    let why = limit.map_or_else(|| line(why, 300), |limit| limit_words(limit, run.lang).to_owned());
+    let why = limit
+        .map_or_else(|| line(&reason(why, run.lang), 300), |limit| limit_words(limit, run.lang).into_owned());
     let not_done = match limit {
         Some(Limit::NoDecision) => "",
         Some(_) | None => run.lang.pick("not done, because ", "実行しません: "),

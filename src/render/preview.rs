@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+use super::sentences::reason;
 use super::status::{actions, short, usd};
 use super::words::{count, fitting};
 use super::{Voice, line};
@@ -27,7 +28,8 @@ pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice) -> 
 fn text(run: &Run, plan: &Revision, request: &Request, voice: &Voice, size: (usize, usize)) -> String {
     let mut parts = vec![head(run, plan, request)];
     if !request.changed.is_empty() {
-        let what: Vec<String> = request.changed.iter().map(|what| line(what, 200)).collect();
+        let what: Vec<String> =
+            request.changed.iter().map(|what| line(&reason(what, run.lang), 200)).collect();
         let what = what.join("; ");
         parts.push(run.lang.pick(
             format!(
@@ -105,7 +107,7 @@ fn entry(
         "- [ ] **{}** {} · {mark}: {}{} · {}{people}{optional}",
         number_of(&action.id),
         target(action, spec),
-        spec.reason,
+        reason(&spec.reason, lang),
         size_of(spec, lang),
         action.task_id,
     );
@@ -118,23 +120,23 @@ fn entry(
     }
     if let Some(arguments) = action.spec.arguments.as_ref().filter(|_| action.action_type == ActionKind::Tool)
     {
-        text.push_str(&with_arguments(arguments, words, diff_lines));
+        text.push_str(&with_arguments(arguments, lang, (words, diff_lines)));
     }
     if let Some(diff) = spec.preflight.diff.as_deref().filter(|_| diff_lines > 0) {
-        let _ = write!(text, "\n\n{}", fenced(diff, "diff", diff_lines));
+        let _ = write!(text, "\n\n{}", fenced(diff, "diff", diff_lines, lang));
     }
     text
 }
 
 /// What a tool is called with is half of what is approved: however little room there is, something of it is shown.
-fn with_arguments(arguments: &Map<String, Value>, words: usize, lines: usize) -> String {
+fn with_arguments(arguments: &Map<String, Value>, lang: Lang, (words, lines): (usize, usize)) -> String {
     if lines == 0 {
         let all = serde_json::to_string(arguments).unwrap_or_default();
         return format!("  \n  {}", code_up_to(&all, words));
     }
     let all = serde_json::to_string_pretty(arguments).unwrap_or_default();
     let cut: Vec<String> = all.lines().map(|line| up_to(line, ARGUMENT_WIDTH)).collect();
-    format!("\n\n{}", fenced(&cut.join("\n"), "json", lines))
+    format!("\n\n{}", fenced(&cut.join("\n"), "json", lines, lang))
 }
 
 fn target(action: &Action, spec: &Spec) -> String {
@@ -197,15 +199,16 @@ fn up_to(text: &str, most: usize) -> String {
 }
 
 /// A block that nothing in it can end, with what nobody would see made visible.
-fn fenced(text: &str, language: &str, most: usize) -> String {
+fn fenced(text: &str, syntax: &str, most: usize, lang: Lang) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let all: Vec<&str> = text.lines().collect();
     let mut lines: Vec<String> = all.iter().take(most).map(|line| format!("  {}", visible(line))).collect();
     if all.len() > most {
-        lines.push(format!("  … {} more lines", all.len() - most));
+        let more = all.len() - most;
+        lines.push(lang.pick(format!("  … {more} more lines"), format!("  … ほか {more} 行")));
     }
-    format!("  {fence}{language}\n{}\n  {fence}", lines.join("\n"))
+    format!("  {fence}{syntax}\n{}\n  {fence}", lines.join("\n"))
 }
 
 fn visible(text: &str) -> String {
@@ -273,10 +276,11 @@ mod tests {
 
     #[test]
     fn nothing_ends_a_diff_early() {
-        let text = fenced("+```\n+</details>\n+@maria \u{202e}x", "diff", 10);
+        let text = fenced("+```\n+</details>\n+@maria \u{202e}x", "diff", 10, Lang::English);
         assert!(text.starts_with("  ````diff\n") && text.ends_with("\n  ````"), "{text}");
         assert!(text.contains("\\u{202e}x"));
-        assert!(fenced("a\nb\nc", "diff", 2).contains("… 1 more lines"));
+        assert!(fenced("a\nb\nc", "diff", 2, Lang::English).contains("… 1 more lines"));
+        assert!(fenced("a\nb\nc", "diff", 2, Lang::Japanese).contains("… ほか 1 行"));
     }
 
     fn calling(arguments: &str) -> (Action, Spec) {

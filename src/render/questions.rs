@@ -1,6 +1,7 @@
 //! Purpose: questions to people in one comment: what is asked, what happens if nobody answers, and how to answer. Once
 //! the round is over, the comment is edited to say what came of it.
 
+use super::sentences::reason;
 use super::status::who;
 use super::words::{fitting, read_box, span};
 use super::{Voice, line};
@@ -90,7 +91,8 @@ fn if_no_response(round: &Round, lang: Lang, words: usize) -> String {
     };
     // What would be assumed if nobody said anything.
     let assumed = Talk::default().due_assumptions(round);
-    let list = assumed.iter().map(|due| format!("- {}: {}", due.question, line(&due.text, words)));
+    let list =
+        assumed.iter().map(|due| format!("- {}: {}", due.question, line(&reason(&due.text, lang), words)));
     let (wait, list) = (span(wait, lang), list.collect::<Vec<_>>().join("\n"));
     lang.pick(
         format!("**If no response** in {wait}:\nI will proceed with the following assumptions:\n{list}"),
@@ -144,8 +146,8 @@ pub(super) fn outcome(run: &Run, question: &Question, words: usize) -> String {
     let lang = run.lang;
     let given = run.talk.answers.get(&question.id);
     let assumed = run.talk.assumptions.iter().find(|known| known.question == question.id);
-    let assumed = assumed.map(|known| (&known.id, line(&known.text, words)));
-    match (given.map(|given| (&given.answer, who(&given.by))), assumed) {
+    let assumed = assumed.map(|known| (&known.id, line(&reason(&known.text, lang), words)));
+    match (given.map(|given| (&given.answer, who(&given.by, lang))), assumed) {
         (Some((Some(answer), by)), None) => format!("{} — {by}", line(answer, words)),
         (Some((Some(answer), by)), Some((id, text))) => {
             let answer = line(answer, words);

@@ -1,6 +1,7 @@
 //! Purpose: short answers to comments: one small function per sentence.
 
 use super::checklist::done;
+use super::sentences::reason;
 use super::status::status;
 use super::words::ended;
 use super::{Voice, line};
@@ -34,11 +35,11 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
     match notice {
         Notice::HelpAsked => help(lang, voice),
         Notice::UnknownVerb { word } => unknown(word, lang, voice),
-        Notice::StatusAsked => status_of(record.run.as_deref(), voice),
+        Notice::StatusAsked => status_of(record, voice),
         Notice::PlanningIsOff => planning_is_off(to, lang),
         Notice::RepoFileBroken { why } => repo_file_broken(to, why, lang),
         Notice::TooManyRuns => too_many_runs(to, lang),
-        Notice::AlreadyRunning => already_running(record.run.as_deref(), voice),
+        Notice::AlreadyRunning => already_running(record.run.as_deref(), lang, voice),
         Notice::NothingRunning { verb } => nothing_running(verb, lang, voice),
         Notice::AlreadyPaused => already_paused(lang, voice),
         Notice::NotPaused => lang
@@ -47,7 +48,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
                 "一時停止していないので、再開するものはありません。",
             )
             .to_owned(),
-        Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_deref(), voice),
+        Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_deref(), lang, voice),
         Notice::BadApproval { why } => bad_approval(to, why, lang, voice),
         Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out, lang),
         Notice::CannotSkip { step, why } => cannot_skip(&line(step, 40), why, lang),
@@ -85,7 +86,8 @@ fn already_paused(lang: Lang, voice: &Voice) -> String {
 }
 
 fn cannot_skip(step: &str, why: &str, lang: Lang) -> String {
-    lang.pick(format!("I cannot skip `{step}`: {why}."), format!("`{step}` は省けません: {why}"))
+    let why = reason(why, lang);
+    lang.pick(format!("I cannot skip `{step}`: {why}."), format!("`{step}` は省けません: {why}。"))
 }
 
 fn bad_budget(words: &str, lang: Lang, voice: &Voice) -> String {
@@ -220,9 +222,15 @@ fn unknown(word: &str, lang: Lang, voice: &Voice) -> String {
     format!("{what}{known}\n\n{}", help(lang, voice))
 }
 
-fn status_of(run: Option<&Run>, voice: &Voice) -> String {
-    match run {
-        None => format!("There has been no run on this thread. {} starts one.", voice.command("plan")),
+fn status_of(record: &Record, voice: &Voice) -> String {
+    match &record.run {
+        None => {
+            let plan = voice.command("plan");
+            record.lang().pick(
+                format!("There has been no run on this thread. {plan} starts one."),
+                format!("このスレッドではまだ作業していません。{plan} で開始します。"),
+            )
+        }
         Some(run) => {
             let steps = run.revisions.last().map_or(String::new(), |revision| {
                 let (all, done) = (revision.steps.len(), done(run, revision));
@@ -270,9 +278,8 @@ fn repo_file_broken(to: &str, why: &str, lang: Lang) -> String {
     )
 }
 
-fn already_running(run: Option<&Run>, voice: &Voice) -> String {
+fn already_running(run: Option<&Run>, lang: Lang, voice: &Voice) -> String {
     let cancel = voice.command("cancel");
-    let lang = run.map_or(Lang::English, |run| run.lang);
     let status = run.map_or(String::new(), |run| format!(" ({})", bare(&status(run, voice))));
     lang.pick(
         format!("I am at work on this thread already{status}. {cancel} ends that run."),
@@ -288,8 +295,7 @@ fn nothing_running(verb: &str, lang: Lang, voice: &Voice) -> String {
     )
 }
 
-fn nothing_to_answer(verb: &str, run: Option<&Run>, voice: &Voice) -> String {
-    let lang = run.map_or(Lang::English, |run| run.lang);
+fn nothing_to_answer(verb: &str, run: Option<&Run>, lang: Lang, voice: &Voice) -> String {
     let status = run.map_or(String::new(), |run| {
         let status = status(run, voice);
         lang.pick(format!(" I am here: {}.", bare(&status)), format!("現在の状態: {}。", bare(&status)))
@@ -301,7 +307,8 @@ fn nothing_to_answer(verb: &str, run: Option<&Run>, voice: &Voice) -> String {
 }
 
 fn bad_approval(to: &str, why: &str, lang: Lang, voice: &Voice) -> String {
-    let (why, all, part) = (line(why, 300), voice.command("approve"), voice.command("approve 1-3,5"));
+    let why = line(&reason(why, lang), 300);
+    let (all, part) = (voice.command("approve"), voice.command("approve 1-3,5"));
     lang.pick(
         format!(
             "@{to}, I took that for nothing: {why}. Write {all} for all of it, or the numbers of the preview, like \
@@ -320,7 +327,7 @@ fn left_out_of_approval(left_out: &[LeftOut], lang: Lang) -> String {
         .iter()
         .take(SHOWN)
         .map(|out| {
-            let (number, why) = (number_of(&out.id), line(&out.why, 200));
+            let (number, why) = (number_of(&out.id), line(&reason(&out.why, lang), 200));
             lang.pick(format!("- action {number}: {why}"), format!("- アクション {number}: {why}"))
         })
         .collect();

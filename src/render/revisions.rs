@@ -2,6 +2,7 @@
 
 use super::checklist::{checklist, done};
 use super::line;
+use super::sentences::reason;
 use super::words::{count, moment};
 use crate::domain::Millis;
 use crate::planning::{End, EndState, Revision, Run, Work};
@@ -27,9 +28,9 @@ pub(super) fn title(run: &Run) -> String {
 pub(super) fn why(run: &Run) -> Option<String> {
     number(run)?;
     let origin = run.plan()?.origin.as_ref()?;
-    let reason = line(&origin.reason, REASON_CAP);
-    let reason = if reason.is_empty() { run.lang.pick("none was given", "記載なし") } else { &reason };
-    let mut text = format!("**Revision Reason**: {reason}");
+    let given = line(&reason(&origin.reason, run.lang), REASON_CAP);
+    let given = if given.is_empty() { run.lang.pick("none was given", "記載なし") } else { &given };
+    let mut text = format!("**Revision Reason**: {given}");
     if let Some((at, before)) = earlier(run).last() {
         let past = as_it_ended(run, at);
         text.push_str(&format!("\n\n**Previous Progress**: {}/{}", done(&past, before), before.steps.len()));
@@ -95,7 +96,7 @@ fn entry(run: &Run, at: usize, plan: &Revision, cap: usize) -> String {
         Some(origin) if at > 0 => format!(
             "### Revision #{at} ({})\n{boxes}\n\n**Revision Reason**: {}",
             moment(origin.at),
-            line(&origin.reason, REASON_CAP)
+            line(&reason(&origin.reason, run.lang), REASON_CAP)
         ),
         Some(_) | None => {
             let begun = plan.sequence.as_ref().map_or(run.started_at, |sequence| sequence.at);

@@ -1,5 +1,8 @@
 //! Purpose: where a run stands, in one line.
 
+use std::borrow::Cow;
+
+use super::sentences::reason;
 use super::words::{count, moment};
 use super::{Voice, line};
 use crate::actions::number_of;
@@ -18,14 +21,14 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
     }
     match run.hold() {
         Some(Hold::Paused(pause)) => {
-            let (by, resume) = (who(&pause.by), voice.command("resume"));
+            let (by, resume) = (who(&pause.by, lang), voice.command("resume"));
             lang.pick(
                 format!("⏸ paused by {by} · {resume} goes on from here"),
                 format!("⏸ {by} が一時停止しました · {resume} でここから再開します"),
             )
         }
         Some(Hold::Retry(retry)) => {
-            let reason = sentence(&line(&retry.reason, REASON_CAP));
+            let reason = told(&retry.reason, lang);
             lang.pick(
                 format!("⏳ {reason} I will try again by myself."),
                 format!("⏳ {reason} 自動で再試行します。"),
@@ -115,28 +118,14 @@ fn confirm(replan: &Replan, lang: Lang, voice: &Voice) -> String {
 }
 
 /// Why a run may not replan, in words for people.
-pub(super) fn limit_words(limit: Limit, lang: Lang) -> &'static str {
-    let japanese = match limit {
-        Limit::Clarifications => "目標についての確認は設定上の回数に達しました",
-        Limit::GoalRevisions => "目標の再定義は設定上の回数に達しました",
-        Limit::Redecompositions => "タスクの再分解は設定上の回数に達しました",
-        Limit::Regenerations => "アクションの再生成は設定上の回数に達しました",
-        Limit::ActionRetries => "アクションの再試行は設定上の回数に達しました",
-        Limit::PartialReplans => "残りの計画の変更は設定上の回数に達しました",
-        Limit::PlanRevisions => "計画の修正は設定上の回数に達しました",
-        Limit::Total => "再計画の合計は設定上の回数に達しました",
-        Limit::SameTrigger => "同じ問題による再計画は設定上の回数に達しました",
-        Limit::SamePlan => "新しい計画は以前に試した計画と同じです",
-        Limit::NoPlan => "新しい計画を作れませんでした",
-        Limit::NoDecision => "失敗があり、どう進めるかを決められませんでした",
-    };
-    lang.pick(limit.words(), japanese)
+pub(super) fn limit_words(limit: Limit, lang: Lang) -> Cow<'static, str> {
+    reason(limit.words(), lang)
 }
 
 fn stuck(limit: Limit, lang: Lang) -> String {
     let words = limit_words(limit, lang);
     match limit {
-        Limit::NoDecision => words.to_owned(),
+        Limit::NoDecision => words.into_owned(),
         Limit::Clarifications
         | Limit::GoalRevisions
         | Limit::Redecompositions
@@ -250,7 +239,7 @@ fn at_step(run: &Run, plan: &Revision) -> String {
 fn approved_by(plan: &Revision, lang: Lang) -> String {
     let mut people: Vec<String> = vec![];
     for by in plan.approvals.iter().filter_map(|approval| approval.by.as_ref()) {
-        let name = who(by);
+        let name = who(by, lang);
         if !people.contains(&name) {
             people.push(name);
         }
@@ -296,11 +285,11 @@ fn ended(run: &Run, state: &EndState, voice: &Voice) -> String {
     match state {
         EndState::Completed => completed(run),
         EndState::Cancelled { by } => lang.pick(
-            format!("cancelled by {}. {again}", who(by)),
-            format!("{} がキャンセルしました。{again}", who(by)),
+            format!("cancelled by {}. {again}", who(by, lang)),
+            format!("{} がキャンセルしました。{again}", who(by, lang)),
         ),
-        EndState::Stopped { by, why } => stopped(&who(by), *why, &again, lang),
-        EndState::Failed { reason } => failed(run, &sentence(&line(reason, REASON_CAP)), &again, voice),
+        EndState::Stopped { by, why } => stopped(&who(by, lang), *why, &again, lang),
+        EndState::Failed { reason } => failed(run, &told(reason, lang), &again, voice),
     }
 }
 
@@ -368,10 +357,10 @@ fn kept_here(run: &Run) -> String {
 }
 
 /// Nobody is called who was not there: the forge does not always say who it was.
-pub(super) fn who(account: &Account) -> String {
+pub(super) fn who(account: &Account, lang: Lang) -> String {
     match account.kind {
         AccountKind::Person | AccountKind::Bot => format!("@{}", account.login),
-        AccountKind::Ghost => "somebody".to_owned(),
+        AccountKind::Ghost => lang.pick("somebody", "誰か").to_owned(),
     }
 }
 
@@ -379,11 +368,18 @@ pub(super) fn short(digest: &str) -> &str {
     digest.get(..6).unwrap_or(digest)
 }
 
-pub(super) fn sentence(text: &str) -> String {
+/// A reason from the journal as a whole sentence.
+fn told(why: &str, lang: Lang) -> String {
+    sentence(&line(&reason(why, lang), REASON_CAP), lang)
+}
+
+pub(super) fn sentence(text: &str, lang: Lang) -> String {
     if text.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
         text.to_owned()
     } else {
-        format!("{text}.")
+        // What is not ours may be in another language than the thread.
+        let stop = if text.ends_with(|c: char| c.is_ascii()) { "." } else { lang.pick(".", "。") };
+        format!("{text}{stop}")
     }
 }
 

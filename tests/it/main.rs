@@ -21,6 +21,7 @@ mod forge_faults;
 mod git;
 mod history;
 mod intake;
+mod japanese;
 mod llm;
 mod local_forge;
 mod mcp;

@@ -367,6 +367,59 @@ async fn a_japanese_thread_is_answered_in_japanese() {
     bot.ends().await;
 }
 
+/// Before there is a run, the thread alone says which language its people write.
+#[tokio::test]
+async fn a_japanese_thread_without_a_run_is_answered_in_japanese() {
+    for kind in [ForgeKind::Github, ForgeKind::Gitlab] {
+        let thread = NewThread::titled("ログイン時にトークンを確認する", MARIA);
+        let scene = Scene::on(kind).await.about(thread).settings("");
+        let bot = scene.start().await;
+        bot.told(MARIA, "@planwright status").await;
+        bot.assigned(MARIA).await;
+        let said = scene.comments();
+        assert_eq!(said.len(), 2, "{kind}: {said:?}");
+        assert!(said[0].starts_with("このスレッドではまだ作業していません"), "{kind}: {}", said[0]);
+        assert!(said[1].contains("計画機能が無効です"), "{kind}: {}", said[1]);
+        assert_eq!(scene.facts(), ["language_seen", "noticed", "replied", "noticed", "replied"], "{kind}");
+        bot.ends().await;
+    }
+}
+
+/// What goes wrong is told in Japanese too, although the journal keeps it in English.
+#[tokio::test]
+async fn a_japanese_thread_is_told_what_went_wrong_in_japanese() {
+    let thread = NewThread::titled("ログイン時にトークンを確認する", MARIA);
+    let scene = Scene::on(ForgeKind::Github).await.about(thread);
+    three_files(&scene);
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let preview = scene.previews().remove(0).1;
+    assert!(preview.contains("· medium: ファイルを追加"), "{preview}");
+    bot.told(MARIA, "/approve 9").await;
+    assert!(
+        scene.comments().last().unwrap().contains("アクション `9` はありません"),
+        "{:?}",
+        scene.comments()
+    );
+    bot.told(MARIA, "/skip task_9").await;
+    assert!(scene.comments().last().unwrap().contains("そのステップはありません"), "{:?}", scene.comments());
+    bot.told(MARIA, "/cancel").await;
+    scene.model.say("goal_understanding", json!({"nonsense": true}));
+    scene.model.say("goal_understanding", json!({"nonsense": true}));
+    bot.told(MARIA, "/plan").await;
+    let card = scene.cards().pop().unwrap();
+    assert!(
+        card.contains("😕 失敗しました。言語モデルから、聞き直しても使える回答が得られませんでした。"),
+        "{card}"
+    );
+    let failed = scene.entries("failed");
+    assert!(
+        failed[0]["reason"].as_str().unwrap().starts_with("The language model gave no usable"),
+        "{failed:?}"
+    );
+    bot.ends().await;
+}
+
 #[tokio::test]
 async fn the_settings_can_name_a_language() {
     for (language, japanese) in [("Japanese", true), ("ja", true), ("de", false)] {
