@@ -22,7 +22,7 @@ pub struct Opening<'a> {
 }
 
 /// Written last: says that the checkout is whole, and of what.
-const DONE: &str = "planwright-checkout";
+pub(super) const DONE: &str = "planwright-checkout";
 
 impl Workspaces {
     /// The run's own checkout, on a branch that begins at `start`. Opened again with the same branch and start it is as
@@ -31,9 +31,10 @@ impl Workspaces {
     /// # Errors
     /// When `start` is not in the mirror, or its files are more than allowed.
     pub async fn open(&self, project: &Project, opening: Opening<'_>) -> Result<Workspace, GitError> {
-        let dir = self.run(opening.run)?;
-        let of = format!("{project} {} {}", opening.start, branch_ref(opening.branch)?);
-        let workspace = Workspace::new(Arc::clone(&self.git), &dir, opening);
+        let Opening { run, branch, start, author } = opening;
+        let dir = self.run(run)?;
+        let of = format!("{project} {start} {}", branch_ref(branch)?);
+        let workspace = Workspace::new(Arc::clone(&self.git), &dir, branch, start.clone(), author);
         let done = workspace.git_dir().join(DONE);
         if read(&done).await?.as_ref() == Some(&of) {
             workspace.discard().await?;
@@ -50,39 +51,52 @@ impl Workspaces {
         self.run(run).is_ok_and(|dir| dir.exists())
     }
 
-    /// Removes the checkout of a run. That there is none is fine.
+    /// Removes the checkout of a run, and all that were branched off from it. That there is none is fine.
     ///
     /// # Errors
     /// When a file cannot be removed.
     pub async fn forget(&self, run: &str) -> Result<(), GitError> {
-        folders::remove(&self.run(run)?).await
+        remove(&self.run(run)?).await
     }
 
     async fn build(&self, project: &Project, workspace: &Workspace) -> Result<(), GitError> {
         let mirror = self.fetched(project)?;
         check_size(&self.git, &mirror, workspace.start()).await?;
-        folders::remove(workspace.tree()).await?;
-        folders::make(workspace.tree()).await?;
-        make_repository(&self.git, workspace.git_dir(), workspace.start().format()).await?;
-        let info = workspace.git_dir().join("info");
-        folders::make(&info).await?;
-        write(&info.join("attributes"), hardened::ATTRIBUTES.to_owned()).await?;
-        let branch = branch_ref(workspace.branch())?;
-        let args = [
-            "fetch",
-            "--quiet",
-            "--depth=1",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--",
-        ];
-        let fetch =
-            Call::new(args).with_repository(&mirror).args([format!("{}:{branch}", workspace.start())]);
+        workspace.make_empty().await?;
+        let what = format!("{}:{}", workspace.start(), branch_ref(workspace.branch())?);
+        let fetch = Call::new(FETCH).args(["--depth=1", "--"]).with_repository(&mirror).args([what]);
         self.git.good(fetch.within(workspace.git_dir())).await?;
-        self.git.good(Call::new(["symbolic-ref", "HEAD", &branch]).within(workspace.git_dir())).await?;
-        workspace.discard().await
+        workspace.show_branch().await
     }
+}
+
+/// From one repository of ours into another.
+pub(super) const FETCH: [&str; 5] =
+    ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+
+impl Workspace {
+    /// A repository and a tree with nothing in them, in place of whatever was there.
+    pub(super) async fn make_empty(&self) -> Result<(), GitError> {
+        remove(self.dir()).await?;
+        folders::make(self.tree()).await?;
+        make_repository(self.git(), self.git_dir(), self.start().format()).await?;
+        let info = self.git_dir().join("info");
+        folders::make(&info).await?;
+        write(&info.join("attributes"), hardened::ATTRIBUTES.to_owned()).await
+    }
+
+    /// Fills the tree, once the branch is there.
+    pub(super) async fn show_branch(&self) -> Result<(), GitError> {
+        let branch = branch_ref(self.branch())?;
+        self.git().good(Call::new(["symbolic-ref", "HEAD", &branch]).within(self.git_dir())).await?;
+        self.discard().await
+    }
+}
+
+/// A checkout that is half gone must not be taken for a whole one.
+pub(super) async fn remove(dir: &Path) -> Result<(), GitError> {
+    folders::remove_file(&dir.join("git").join(DONE)).await?;
+    folders::remove(dir).await
 }
 
 /// A small repository can hold a tree of any size: folders that repeat themselves, files of nothing but zeros.
@@ -99,7 +113,7 @@ async fn check_size(git: &Git, mirror: &Path, commit: &Commit) -> Result<(), Git
     if answer.cut || size > bytes { Err(GitError::TooLarge(TooLarge::Tree { files, bytes })) } else { Ok(()) }
 }
 
-async fn read(file: &Path) -> Result<Option<String>, GitError> {
+pub(super) async fn read(file: &Path) -> Result<Option<String>, GitError> {
     let file = file.to_owned();
     blocking(move || match std::fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
@@ -109,7 +123,7 @@ async fn read(file: &Path) -> Result<Option<String>, GitError> {
     .await
 }
 
-async fn write(file: &Path, text: String) -> Result<(), GitError> {
+pub(super) async fn write(file: &Path, text: String) -> Result<(), GitError> {
     let file = file.to_owned();
     blocking(move || std::fs::write(file, text).map_err(|error| trouble(&error))).await
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The oldest git that knows all of the variables below.
+/// The oldest git that knows all of the variables below, and merges without a checkout (`merge-tree --write-tree`).
 pub(super) const OLDEST: (u32, u32) = (2, 38);
 
 /// What a server may be reached through. No other variable is handed down.
@@ -39,6 +39,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("diff.ignoreSubmodules", "all"),
     ("transfer.bundleURI", "false"),
     ("safe.bareRepository", "explicit"),
+    ("merge.default", "text"),
+    ("merge.renormalize", "false"),
+    ("rerere.enabled", "false"),
     // Nothing is taken from elsewhere.
     ("core.attributesFile", "/dev/null"),
     ("core.excludesFile", "/dev/null"),
@@ -51,6 +54,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.ignoreCase", "false"),
     ("core.precomposeUnicode", "false"),
     ("core.quotePath", "false"),
+    // A file that was renamed is merged; where a whole folder was, git does not guess where a new file belongs.
+    ("merge.renames", "true"),
+    ("merge.directoryRenames", "false"),
     // Names that are git's own elsewhere are refused here too.
     ("core.protectNTFS", "true"),
     ("core.protectHFS", "true"),

@@ -1,4 +1,4 @@
-//! Purpose: the repository: a mirror to look at, and for each run a checkout of its own to change, commit and push.
+//! Purpose: the repository: a mirror to look at, and for each run a checkout of its own to change, commit, merge and push.
 //!
 //! # What must hold
 //!
@@ -8,16 +8,21 @@
 //! # How
 //!
 //! * Every call goes through `call.rs`, with the environment and settings of `hardened.rs` and no others. Git's own
-//!   files (settings, hooks, attributes) lie in `mirrors/` and `runs/<run>/git`, where no tool can write; a checkout
-//!   (`runs/<run>/tree`) has no `.git` in it at all.
+//!   files (settings, hooks, attributes) lie in `mirrors/` and in folders `git` below `runs/`, where no tool can write;
+//!   a checkout (the folder `tree` beside it) has no `.git` in it at all.
 //! * Git never reads a changed file. `changes.rs` asks it only *which* files changed, reads them itself without
 //!   following a link, and `workspace.rs` hands git the finished commit (`fast-import`). `git add` would look into
 //!   folders that a tool made a repository of its own, and obey the settings in there.
 //! * Files are taken byte for byte: no line ends, filters or encodings are converted in either direction, so what was
 //!   shown at approval, what tools see and what is committed are the same bytes. Files kept by LFS are their pointers.
 //! * Mirrors and checkouts hold one commit of each branch, without its past. That keeps a repository with gigabytes of
-//!   history small; a full copy would be needed only for merges and blame, which nobody does here. A mirror is a cache
-//!   and may be deleted at any time; a checkout shares nothing with it.
+//!   history small; the rest would be needed only to blame, and to merge what began before the run, which nobody does
+//!   here. A mirror is a cache and may be deleted at any time; a checkout shares nothing with it.
+//! * A step that is worked on beside others has a checkout of its own, a *lane*, branched off from the run's
+//!   (`lanes.rs`). It reads the objects of the run's checkout where they lie, lives no longer than that, and is never
+//!   pushed. What it committed is taken onto the run's branch (`merge.rs`) by commits alone: files are merged in git's
+//!   own store, by their lines, whatever attributes say; the tree is filled afterwards. Merges that would need a
+//!   decision are not made at all.
 //! * The token is in the environment of the one process that talks to the server.
 //!
 //! # Accepted
@@ -33,6 +38,8 @@ mod checkout;
 mod error;
 mod folders;
 mod hardened;
+mod lanes;
+mod merge;
 mod mirror;
 mod names;
 mod remote;
@@ -49,8 +56,9 @@ use call::Git;
 pub use checkout::Opening;
 pub use error::{GitError, Refusal, Rejection, TooLarge};
 pub use hardened::NETWORK_VARIABLES;
+pub use merge::Merged;
 pub use mirror::{Blob, BlobKind, Head, Tree};
-pub use names::{BRANCH_PREFIX, BadCommit, Commit, branch_name, is_branch_name};
+pub use names::{BRANCH_PREFIX, BadCommit, Commit, branch_name, is_branch_name, lane_name};
 pub use remote::{GitAuth, Remote};
 pub use workspace::{Author, Committed, Diff, Workspace};
 
@@ -90,8 +98,8 @@ impl Default for Settings {
     }
 }
 
-/// All repositories below one folder: `mirrors/<forge>/<path>,mirror.git`, `runs/<run>/{git,tree}` and an empty `home`.
-/// One process uses the folder at a time.
+/// All repositories below one folder: `mirrors/<forge>/<path>,mirror.git`, `runs/<run>/{git,tree}`,
+/// `runs/<run>/lanes/<lane>/{git,tree}` and an empty `home`. One process uses the folder at a time.
 #[derive(Debug)]
 pub struct Workspaces {
     root: PathBuf,

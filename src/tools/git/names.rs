@@ -9,7 +9,10 @@ use super::GitError;
 
 /// Branches of the bot stand below this, and it pushes to no others.
 pub const BRANCH_PREFIX: &str = "planwright/";
+/// Branches of side checkouts stand below this. It is not [`BRANCH_PREFIX`], so they are never pushed.
+pub(super) const LANE_PREFIX: &str = "lane/";
 const LONGEST_SLUG: usize = 40;
+const LONGEST_STEP: usize = 40;
 /// File systems end at 255 bytes for one part; `.lock` is put behind it.
 const LONGEST_REF: usize = 240;
 
@@ -126,10 +129,29 @@ pub(super) fn branch_ref(name: &str) -> Result<String, GitError> {
     }
 }
 
+/// The lane for one attempt at a step. No two attempts have the same: what follows the last `-` is the number.
+#[must_use]
+pub fn lane_name(step: &str, attempt: u32) -> String {
+    format!("{step}-{attempt}")
+}
+
 /// The id of a run becomes the name of a folder.
 pub(super) fn check_run(run: &str) -> Result<(), GitError> {
-    let is_plain = run.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    if is_plain && (1..=100).contains(&run.len()) { Ok(()) } else { Err(GitError::BadName(run.to_owned())) }
+    if is_plain(run, 100) { Ok(()) } else { Err(GitError::BadName(run.to_owned())) }
+}
+
+/// A lane becomes the name of a folder too, and of a branch: what [`lane_name`] makes of the id of a step.
+pub(super) fn check_lane(lane: &str) -> Result<(), GitError> {
+    let is_number = |text: &str| text.parse::<u32>().is_ok_and(|number| number.to_string() == text);
+    match lane.rsplit_once('-') {
+        Some((step, attempt)) if is_plain(step, LONGEST_STEP) && is_number(attempt) => Ok(()),
+        Some(_) | None => Err(GitError::BadName(lane.to_owned())),
+    }
+}
+
+fn is_plain(name: &str, longest: usize) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=longest).contains(&name.len()) && name.bytes().all(is_known)
 }
 
 /// Whether a part of a path is git's own, also as file systems without case or with short names would find it.
@@ -230,6 +252,34 @@ mod tests {
             (&"a".repeat(101), false),
         ] {
             assert_eq!(check_run(run).is_ok(), good, "{run}");
+        }
+    }
+
+    #[test]
+    fn lanes_are_an_attempt_at_a_step() {
+        let longest = "a".repeat(40);
+        for step in ["s1", "add_api-2", "-", "7", &longest] {
+            let lane = lane_name(step, 12);
+            assert!(check_lane(&lane).is_ok() && is_branch_name(&format!("{LANE_PREFIX}{lane}")), "{lane}");
+        }
+        assert_ne!(lane_name("a-1", 1), lane_name("a", 11));
+        for bad in [
+            "",
+            "a",
+            "-1",
+            "a-",
+            "a-x",
+            "a-01",
+            "a-+1",
+            "a-4294967296",
+            "a/b-1",
+            "..-1",
+            "a,b-1",
+            "a.lock-1",
+            "é-1",
+            &format!("a{longest}-1"),
+        ] {
+            assert_eq!(check_lane(bad), Err(GitError::BadName(bad.to_owned())));
         }
     }
 

@@ -1,11 +1,11 @@
-//! Purpose: what a run does with its checkout: commit, find a commit again, throw away, show, push.
+//! Purpose: what is done with a checkout: commit, find a commit again, throw away, show, push.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::call::{Answer, Call, Git, blocking};
 use super::changes::{Change, Spool, Written, spool};
-use super::checkout::Opening;
 use super::error::push_failed;
 use super::mirror::records;
 use super::names::{BRANCH_PREFIX, branch_ref};
@@ -23,6 +23,7 @@ pub struct Author {
 #[derive(Debug)]
 pub struct Workspace {
     git: Arc<Git>,
+    dir: PathBuf,
     git_dir: PathBuf,
     tree: PathBuf,
     branch: String,
@@ -48,16 +49,22 @@ pub struct Diff {
 }
 
 impl Workspace {
-    pub(super) fn new(git: Arc<Git>, dir: &Path, opening: Opening<'_>) -> Self {
+    pub(super) fn new(git: Arc<Git>, dir: &Path, branch: &str, start: Commit, author: &Author) -> Self {
         Self {
             git,
+            dir: dir.to_owned(),
             git_dir: dir.join("git"),
             tree: dir.join("tree"),
-            branch: opening.branch.to_owned(),
-            start: opening.start.clone(),
-            author: opening.author.clone(),
+            branch: branch.to_owned(),
+            start,
+            author: author.clone(),
             turn: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// Another checkout, for the same author.
+    pub(super) fn another(&self, dir: &Path, branch: &str, start: Commit) -> Self {
+        Self::new(Arc::clone(&self.git), dir, branch, start, &self.author)
     }
 
     /// What tools may touch. Git's own folder is not in it.
@@ -77,6 +84,10 @@ impl Workspace {
         &self.start
     }
 
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     pub(super) fn git_dir(&self) -> &Path {
         &self.git_dir
     }
@@ -88,12 +99,23 @@ impl Workspace {
         answer.text().trim_end().parse().map_err(|error| GitError::Broken(format!("{error}")))
     }
 
+    /// Whether the commit is in the history of this checkout, as far back as it goes.
+    ///
+    /// # Errors
+    /// When the checkout is damaged.
+    pub async fn contains(&self, commit: &Commit) -> Result<bool, GitError> {
+        // Without the past of the repository the list is short. Asking about the one commit, git would call it an error
+        // that it does not know it.
+        let answer = self.git.good(self.call(["rev-list", "HEAD"])).await?;
+        Ok(answer.text().lines().any(|other| other == commit.as_str()))
+    }
+
     /// The paths that a commit would change. What is no text in them is shown as `\u{fffd}`.
     ///
     /// # Errors
     /// As [`Workspace::commit`].
     pub async fn changed(&self, named: &[RepoPath]) -> Result<Vec<String>, GitError> {
-        let _turn = self.turn.lock().await;
+        let _turn = self.turn().await;
         folders::clear_leftovers(&self.git_dir).await?;
         Ok(self.changes(named).await?.iter().map(Change::shown).collect())
     }
@@ -103,26 +125,32 @@ impl Workspace {
     /// # Errors
     /// When the change is larger than allowed, or a new file has a name of git's own. Nothing is committed then.
     pub async fn commit(&self, message: &str, named: &[RepoPath]) -> Result<Committed, GitError> {
-        let _turn = self.turn.lock().await;
+        let _turn = self.turn().await;
         folders::clear_leftovers(&self.git_dir).await?;
         let changes = self.changes(named).await?;
         if changes.is_empty() {
             return Ok(Committed::NothingChanged);
         }
-        let head = self.commit_header(message);
-        let place = Spool { tree: self.tree.clone(), beside: self.git_dir.clone() };
-        let limits = self.git.settings.clone();
-        let written = blocking(move || spool(&place, &head, &changes, &limits)).await?;
-        let Written { stream, files, bytes } = written;
+        let Written { stream, files, bytes } = self.write(self.commit_header(message), changes).await?;
         if files.is_empty() {
             return Ok(Committed::NothingChanged);
         }
+        Ok(Committed::Commit { commit: self.import(stream).await?, files, bytes })
+    }
+
+    pub(super) async fn write(&self, header: Vec<u8>, changes: Vec<Change>) -> Result<Written, GitError> {
+        let place = Spool { tree: self.tree.clone(), beside: self.git_dir.clone() };
+        let limits = self.git.settings.clone();
+        blocking(move || spool(&place, &header, &changes, &limits)).await
+    }
+
+    pub(super) async fn import(&self, stream: File) -> Result<Commit, GitError> {
         self.git.good(self.call(["fast-import", "--quiet", "--date-format=now"]).input(stream)).await?;
-        Ok(Committed::Commit { commit: self.head().await?, files, bytes })
+        self.head().await
     }
 
     /// In the language of `fast-import`, which counts bytes: nothing in a message can be taken for a command.
-    fn commit_header(&self, message: &str) -> Vec<u8> {
+    pub(super) fn commit_header(&self, message: &str) -> Vec<u8> {
         let plain = |text: &str| text.replace(|c: char| c.is_control() || matches!(c, '<' | '>'), "");
         let (name, email) = (plain(&self.author.name), plain(&self.author.email));
         let message = format!("{}\n", message.replace('\0', "").trim_end());
@@ -196,7 +224,12 @@ impl Workspace {
     /// # Errors
     /// When a file cannot be replaced or removed.
     pub async fn discard(&self) -> Result<(), GitError> {
-        let _turn = self.turn.lock().await;
+        let _turn = self.turn().await;
+        self.restore().await
+    }
+
+    /// For whoever holds the turn.
+    pub(super) async fn restore(&self) -> Result<(), GitError> {
         folders::clear_leftovers(&self.git_dir).await?;
         let reset = ["read-tree", "--reset", "-u", "--no-recurse-submodules", "HEAD"];
         if self.git.run(self.call(reset)).await?.code != 0 {
@@ -226,6 +259,10 @@ impl Workspace {
         let call = Call::new(args).with(&remote.address()?).args([format!("{branch}:{branch}")]);
         let answer = self.git.run(call.within(&self.git_dir)).await?;
         if answer.code == 0 { Ok(()) } else { Err(push_failed(&answer.text(), &answer.said)) }
+    }
+
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> Call {
