@@ -1,17 +1,8 @@
 //! Purpose: the checkout of a run: changing, committing, finding again, throwing away.
 
-use planwright::tools::git::{Committed, Workspace};
+use planwright::tools::git::Committed;
 
-use super::{BRANCH, World, committed, git, project, read, write};
-
-fn names(workspace: &Workspace) -> Vec<String> {
-    let mut names: Vec<_> = std::fs::read_dir(workspace.tree())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
+use super::{BRANCH, World, committed, git, names, project, read, write};
 
 #[tokio::test]
 async fn what_changed_is_committed() {

@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use planwright::tools::git::{Committed, GitError, Workspace};
+use planwright::tools::git::{Committed, GitError, Merged, Workspace};
 
-use super::{BRANCH, World, committed, git, git_with, project, script_at, try_git, write};
+use super::{BRANCH, World, committed, git, git_with, project, put, read, script_at, try_git, write};
 
 /// Every program a stranger could have us run leaves this file behind.
 fn marker(world: &World) -> PathBuf {
@@ -148,6 +148,55 @@ async fn a_repository_that_a_tool_made_in_the_tree_is_only_files() {
     let git_dir = world.bot().join("runs/r1/git");
     let args = ["--git-dir", git_dir.to_str().unwrap(), "--work-tree", tree.to_str().unwrap(), "status"];
     try_git(tree, &args, "");
+    assert!(marker(&world).exists());
+}
+
+/// Drivers, filters and settings of the repository, of both sides, of tools, and even in the folder that is git's own.
+#[tokio::test]
+async fn a_merge_executes_nothing_and_obeys_no_attribute() {
+    let world = hostile();
+    world.write("far.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    world.write("near.txt", "1\n");
+    world.write("all.txt", "1\n");
+    world.write(".gitattributes", "* filter=evil diff=evil merge=evil ident\nall.txt merge=union\n");
+    let start = world.publish("Files");
+    let run = world.open("r1").await;
+    let lanes = [run.branch_off("far-1").await.unwrap(), run.branch_off("near-1").await.unwrap()];
+    for workspace in [&run, &lanes[0], &lanes[1]] {
+        let git_dir = workspace.tree().with_file_name("git");
+        let config = read(&git_dir, "config")
+            + &evil_config(&world)
+            + "[merge]\n\tdefault = evil\n\trenormalize = true\n";
+        let config = config.replace("\tbare = false\n", "").replace("[url ", "[nothing ");
+        write(&git_dir, "config", &config);
+        write(workspace.tree(), ".git/config", &evil_config(&world));
+        for hook in HOOKS.iter().chain(&["pre-merge-commit", "post-merge"]) {
+            script_at(&git_dir.join("hooks").join(hook), &command(&world));
+        }
+    }
+    put(&lanes[0], "far.txt", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n").await;
+    write(lanes[1].tree(), ".gitattributes", "* merge=ours\n");
+    write(lanes[1].tree(), "near.txt", "lane\n");
+    put(&lanes[1], "all.txt", "lane\n").await;
+    put(&run, "far.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n").await;
+    write(run.tree(), "near.txt", "run\n");
+    put(&run, "all.txt", "run\n").await;
+    assert!(matches!(run.merge(&lanes[0], "Far").await, Ok(Merged::Merge(_))));
+    assert_eq!(read(run.tree(), "far.txt"), "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    let files = ["all.txt", "near.txt"].map(str::to_owned).to_vec();
+    assert_eq!(run.merge(&lanes[1], "Near").await, Ok(Merged::Conflict { files }));
+    world.open_at("r1", BRANCH, &start).await.unwrap().branch_off("far-1").await.unwrap();
+    assert!(!marker(&world).exists());
+
+    // The trap is real: a git that obeys attributes and settings falls into it.
+    let theirs = world.theirs();
+    for (branch, text) in [("one", "one\n"), ("two", "two\n")] {
+        git(&theirs, &["checkout", "-q", "-b", branch, start.as_str()]);
+        world.write("near.txt", text);
+        git(&theirs, &["commit", "-qam", branch]);
+    }
+    let driver = format!("merge.evil.driver={}", command(&world));
+    try_git(&theirs, &["-c", &driver, "merge", "one"], "");
     assert!(marker(&world).exists());
 }
 

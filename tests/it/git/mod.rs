@@ -3,7 +3,9 @@
 mod checkout;
 mod hostile;
 pub(crate) mod http_server;
+mod lanes;
 mod limits;
+mod merge;
 mod mirror;
 mod push;
 mod token;
@@ -139,6 +141,22 @@ pub(crate) fn committed(committed: Committed) -> (Commit, Vec<String>, u64) {
         Committed::Commit { commit, files, bytes } => (commit, files, bytes),
         Committed::NothingChanged => panic!("nothing was committed"),
     }
+}
+
+/// Writes one file and commits it, named after its path.
+pub(crate) async fn put(workspace: &Workspace, path: &str, text: &str) -> Commit {
+    write(workspace.tree(), path, text);
+    committed(workspace.commit(path, &[]).await.unwrap()).0
+}
+
+/// What lies at the top of the tree.
+pub(crate) fn names(workspace: &Workspace) -> Vec<String> {
+    let mut names: Vec<_> = std::fs::read_dir(workspace.tree())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
 }
 
 /// A git of somebody else: it must succeed.
