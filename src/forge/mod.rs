@@ -31,6 +31,9 @@ use crate::domain::{
 
 pub use crate::domain::Reaction;
 
+/// GitLab's limit, and far beyond GitHub's.
+const LOGIN_CAP: usize = 255;
+
 /// The longest file that is read from a repository; settings are a page, not a book.
 pub const FILE_CAP: usize = 256 * 1024;
 
@@ -97,6 +100,19 @@ impl Forge {
     /// When the credentials are refused or the forge cannot be reached.
     pub async fn me(&self) -> Result<Account, ForgeError> {
         on_each!(self, "look up our own account", me())
+    }
+
+    /// The account with this login, whatever its case. `None` when nobody has it or could have it, and for an
+    /// organization, which never acts itself. GitLab does not say here who is a bot, so one with a name of somebody's
+    /// choice looks like a person.
+    ///
+    /// # Errors
+    /// When it cannot be looked up. That nobody has it is only ever the forge's own word.
+    pub async fn account(&self, login: &str) -> Result<Option<Account>, ForgeError> {
+        if !is_possible_login(login) {
+            return Ok(None);
+        }
+        on_each!(self, format_args!("look up the account `{login}`"), account(login))
     }
 
     /// Asks only whether it changed where it was read before, which the forges answer for free.
@@ -347,6 +363,13 @@ impl Forge {
     }
 }
 
+/// Whether any forge would let an account be called so. Dots alone would be steps in the path of a request.
+fn is_possible_login(login: &str) -> bool {
+    // `[bot]` ends the logins of GitHub Apps.
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'[' | b']');
+    login.len() <= LOGIN_CAP && login.bytes().all(fits) && login.bytes().any(|b| b != b'.')
+}
+
 /// Credentials of another account than the settings name are refused.
 fn expect_login(account: Account, expected: Option<&str>) -> Result<Account, ForgeError> {
     match expected {
@@ -407,6 +430,20 @@ mod tests {
         check("!", Err("the file's content is not base64"));
         assert!(text_of_file(vec![b'a'; FILE_CAP]).is_ok());
         assert!(matches!(text_of_file(vec![b'a'; FILE_CAP + 1]), Err(ForgeError::Invalid(_))));
+    }
+
+    #[test]
+    fn logins_are_told_from_what_cannot_be_one() {
+        let longest = "x".repeat(LOGIN_CAP);
+        for login in ["maria", "M", "a-b_c.d", "planwright[bot]", ".maria", "maria_acme", "7", &longest] {
+            assert!(is_possible_login(login), "{login:?}");
+        }
+        let longer = format!("{longest}x");
+        let odd =
+            ["", ".", "..", "../../x", "a b", "a/b", "a\\b", "@maria", "a?b", "a#b", "a%2Fb", "a\n", "ü"];
+        for login in odd.into_iter().chain([longer.as_str()]) {
+            assert!(!is_possible_login(login), "{login:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod core;
 mod fake_forge;
 mod fake_hooks;
 mod files;
+mod forge_accounts;
 mod forge_change_faults;
 mod forge_changes;
 mod forge_contract;

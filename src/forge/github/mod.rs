@@ -91,18 +91,39 @@ impl Github {
         expect_login(user.account(), self.0.bot_login.as_deref())
     }
 
-    /// The App's own token may only ask about the App, so one of its installations asks for the account.
     async fn ask_bot_of(&self, app: &Octocrab) -> Result<User, ForgeError> {
-        let slug = self.client().ask::<App>(app, &Ask::get("/app")).await?.slug;
-        let installed = self.installations(app).await?;
-        let first = installed.first().ok_or_else(|| {
-            ForgeError::NotFound(format!(
-                "the App `{slug}` is not installed anywhere yet; install it on a repository"
-            ))
-        })?;
-        let path = format!("/users/{}", escape(&format!("{slug}[bot]")));
-        let gh = self.client().installation(first.id)?;
-        self.client().ask(&gh, &Ask::get(path)).await
+        let slug = self.slug(app).await?;
+        let gh = self.any_installation(app).await?;
+        self.client().ask(&gh, &Ask::get(user(&format!("{slug}[bot]")))).await
+    }
+
+    /// The App's own token may only ask about the App, so one of its installations asks for accounts.
+    async fn any_installation(&self, app: &Octocrab) -> Result<Arc<Octocrab>, ForgeError> {
+        if let Some(first) = self.installations(app).await?.first() {
+            return self.client().installation(first.id);
+        }
+        let slug = self.slug(app).await?;
+        let why = format!("the App `{slug}` is not installed anywhere yet; install it on a repository");
+        Err(ForgeError::NotFound(why))
+    }
+
+    async fn slug(&self, app: &Octocrab) -> Result<String, ForgeError> {
+        Ok(self.client().ask::<App>(app, &Ask::get("/app")).await?.slug)
+    }
+
+    /// An answer about another login than was asked for is no answer: names are given up and taken over.
+    pub(super) async fn account(&self, login: &str) -> Result<Option<Account>, ForgeError> {
+        let ask = Ask::get(user(login));
+        let found: Result<User, _> = match self.client().voice() {
+            Voice::User(user) => self.client().ask(user, &ask).await,
+            Voice::App(app) => self.client().ask(&*self.any_installation(app).await?, &ask).await,
+        };
+        match found {
+            Ok(user) if user.is_organization() || !user.login.eq_ignore_ascii_case(login) => Ok(None),
+            Ok(user) => Ok(Some(user.account())),
+            Err(ForgeError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
@@ -354,6 +375,10 @@ impl Github {
     fn client(&self) -> &Client {
         &self.0.client
     }
+}
+
+fn user(login: &str) -> String {
+    format!("/users/{}", escape(login))
 }
 
 fn issue(t: &ThreadRef) -> String {

@@ -28,6 +28,10 @@ impl User {
         };
         Account { id: AccountId(self.id), login: self.login, kind }
     }
+
+    pub(super) fn is_organization(&self) -> bool {
+        self.kind == "Organization"
+    }
 }
 
 /// GitHub names nobody where an account was deleted; `ghost` is its own stand-in.

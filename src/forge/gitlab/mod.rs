@@ -19,7 +19,7 @@ use gitlab::api::projects::issues::{IssueScope, IssueState};
 use gitlab::api::projects::members::AllProjectMember;
 use gitlab::api::projects::repository::files::File as FileQuery;
 use gitlab::api::projects::{Project as ProjectQuery, Projects};
-use gitlab::api::users::CurrentUser;
+use gitlab::api::users::{CurrentUser, Users};
 use http::Method;
 use secrecy::SecretString;
 use shapes::{
@@ -89,6 +89,14 @@ impl Gitlab {
     async fn ask_who_we_are(&self) -> Result<Account, ForgeError> {
         let user: User = self.client().ask(CurrentUser::builder().build().map_err(unbuilt)?).await?;
         expect_login(user.account(), self.0.bot_login.as_deref())
+    }
+
+    /// Asked as a list, which is empty where nobody has the name: there is no page per name.
+    pub(super) async fn account(&self, login: &str) -> Result<Option<Account>, ForgeError> {
+        let query = Users::builder().username(login).build().map_err(unbuilt)?;
+        let found: Vec<User> = self.client().ask(query).await?;
+        let mut accounts = found.into_iter().map(User::account);
+        Ok(accounts.find(|account| account.login.eq_ignore_ascii_case(login)))
     }
 
     pub(super) async fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {

@@ -129,6 +129,10 @@ impl Local {
         Ok(self.0.bot.clone())
     }
 
+    pub(super) fn account(&self, login: &str) -> Result<Option<Account>, ForgeError> {
+        Ok(self.look(|world| world.account_called(login).cloned()))
+    }
+
     pub(super) fn thread(&self, t: &ThreadRef) -> Result<Thread, ForgeError> {
         self.see(&t.project, |world| world.picture(t))
     }

@@ -181,6 +181,12 @@ impl World {
         self.accounts.get(&id).ok_or_else(|| ForgeError::NotFound(format!("there is no account {}", id.0)))
     }
 
+    /// Logins differ in more than case, as on the other forges.
+    #[must_use]
+    pub fn account_called(&self, login: &str) -> Option<&Account> {
+        self.accounts().find(|account| account.login.eq_ignore_ascii_case(login))
+    }
+
     pub fn accounts(&self) -> impl Iterator<Item = &Account> {
         self.accounts.values()
     }

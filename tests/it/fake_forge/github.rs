@@ -132,10 +132,7 @@ fn top_route(stage: &Stage, asked: &Asked, caller: Caller, rest: &[&str]) -> Ans
     let bot = stage.world.bot().id;
     Ok(match (asked.method.as_str(), rest) {
         ("GET", ["user"]) if caller == Caller::User => Reply::ok(user(stage, bot)),
-        ("GET", ["users", login]) => {
-            let found = stage.world.look(|world| world.accounts().find(|a| a.login == *login).map(|a| a.id));
-            found.map_or(Reply::message(404, "Not Found"), |id| Reply::ok(user(stage, id)))
-        }
+        ("GET", ["users", login]) => page_of(stage, login),
         ("GET", ["issues"]) if caller == Caller::User => {
             let mine = asked.query.get("filter").is_none_or(|filter| filter == "assigned");
             let shown = |t: &ThreadRef, state: &ThreadState, world: &World| {
@@ -362,7 +359,7 @@ fn too_long(body: &Value) -> Option<Reply> {
 
 fn collaborator(stage: &Stage, p: &Project, login: &str) -> Reply {
     let found = stage.world.look(|world| {
-        let account = world.accounts().find(|a| a.login.eq_ignore_ascii_case(login))?;
+        let account = world.account_called(login)?;
         (account.kind == AccountKind::Person).then(|| (account.id, world.permission(p, account.id)))
     });
     let Some((id, level)) = found else { return Reply::message(404, "Not Found") };
@@ -387,6 +384,23 @@ fn contents(stage: &Stage, p: &Project, path: &str) -> Answer {
     ))
 }
 
+/// Organizations have a page among the users: whoever owns a project and is no account.
+fn page_of(stage: &Stage, login: &str) -> Reply {
+    let account = stage.world.look(|world| world.account_called(login).map(|account| account.id));
+    let owner = || {
+        stage.world.look(|world| {
+            let mut owners = world.projects().filter_map(|(p, _)| p.path().split_once('/'));
+            owners.find(|(owner, _)| owner.eq_ignore_ascii_case(login)).map(|(owner, _)| organization(owner))
+        })
+    };
+    let shown = account.map(|id| user(stage, id)).or_else(owner);
+    shown.map_or(Reply::message(404, "Not Found"), Reply::ok)
+}
+
+fn organization(login: &str) -> Value {
+    json!({ "id": 1, "login": login, "type": "Organization" })
+}
+
 pub(crate) fn user(stage: &Stage, id: AccountId) -> Value {
     let account = account(stage, id);
     let kind = match account.kind {
@@ -404,7 +418,7 @@ pub(crate) fn repository(stage: &Stage, p: &Project) -> Value {
     json!({
         "id": state.id, "name": name, "full_name": p.path(), "archived": state.archived,
         "private": state.visibility == Visibility::Private,
-        "owner": { "id": 1, "login": owner, "type": "Organization" },
+        "owner": organization(owner),
         // Named even before anything was pushed.
         "default_branch": state.trunk().unwrap_or_else(|| "main".into()),
         "html_url": format!("https://github.example/{}", p.path()),

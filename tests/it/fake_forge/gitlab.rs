@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use planwright::domain::{
-    AccountId, AccountKind, CommentId, Event, ForgeKind, Permission, Project, ThreadKind, ThreadRef,
+    Account, AccountId, AccountKind, CommentId, Event, ForgeKind, Permission, Project, ThreadKind, ThreadRef,
 };
 use planwright::forge::local::{CommentState, LogEntry, Logged, Reacted, ThreadState, Visibility};
 use planwright::forge::{ForgeError, Local, World};
@@ -69,6 +69,7 @@ fn top_route(stage: &Stage, asked: &Asked, rest: &[&str]) -> Reply {
     };
     match (asked.method.as_str(), rest) {
         ("GET", ["user"]) => Reply::ok(user(stage, bot)),
+        ("GET", ["users"]) => Reply::list(asked, users(stage, asked)),
         ("GET", ["issues"]) => listed(ThreadKind::Issue),
         ("GET", ["merge_requests"]) => listed(ThreadKind::MergeRequest),
         ("GET", ["projects"]) => {
@@ -291,12 +292,19 @@ fn file(stage: &Stage, p: &Project, path: &str) -> Answer {
     })))
 }
 
-/// As members, authors and assignees are shown: without a word about being a bot.
+/// As lists of accounts show them: without a word about being a bot.
+fn users(stage: &Stage, asked: &Asked) -> Vec<Value> {
+    let called = |who: &&Account| asked.value("username").is_none_or(|n| n.eq_ignore_ascii_case(&who.login));
+    stage.world.look(|world| world.accounts().filter(called).map(basic_user).collect())
+}
+
+fn basic_user(account: &Account) -> Value {
+    json!({ "id": account.id.0, "username": account.login, "name": account.login, "state": "active" })
+}
+
 pub(crate) fn user(stage: &Stage, id: AccountId) -> Value {
     let account = account(stage, id);
-    let mut user = json!({
-        "id": account.id.0, "username": account.login, "name": account.login, "state": "active",
-    });
+    let mut user = basic_user(&account);
     if account.kind == AccountKind::Bot {
         user["bot"] = json!(true);
     }
