@@ -3,6 +3,7 @@
 
 mod action;
 mod goal;
+mod impediment;
 mod question;
 mod replan;
 mod step;
@@ -10,6 +11,7 @@ mod turn;
 
 pub use action::{Action, ActionId, ActionKind, ActionSpec};
 pub use goal::Goal;
+pub use impediment::{Category, RequestedAction};
 pub use question::{DecisionPoint, DesignOption, Question, QuestionId, QuestionKind, Tradeoffs};
 pub use replan::{
     Alternative, Decided, ErrorClass, EvaluationResult, Level, OtherWay, ReplanDecision, ReplanDetails,
