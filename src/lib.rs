@@ -27,7 +27,7 @@
 //! | kind | rooms | may use |
 //! |---|---|---|
 //! | doors | [`cli`], [`intake`] | store and the pure rooms; `cli` wires everything |
-//! | pure | [`domain`], [`plan`], [`actions`], [`planning`], [`prompts`], [`render`] | each other; no IO, no clock, no async |
+//! | pure | [`domain`], [`plan`], [`actions`], [`crew`], [`planning`], [`prompts`], [`render`] | each other; no IO, no clock, no async |
 //! | IO | [`forge`], [`llm`], [`store`], [`tools`] | the pure rooms and one outside thing each, never one another |
 //! | sees all | [`engine`] | everything but the doors |
 //! | settings | [`config`] | the pure rooms |
@@ -43,6 +43,7 @@
 pub mod actions;
 pub mod cli;
 pub mod config;
+pub mod crew;
 pub mod domain;
 pub mod engine;
 pub mod forge;

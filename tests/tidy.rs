@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use planwright::domain::VERBS;
 
-const PURE: [&str; 6] = ["domain", "plan", "actions", "planning", "prompts", "render"];
+const PURE: [&str; 7] = ["domain", "plan", "actions", "crew", "planning", "prompts", "render"];
+/// The crew decides over small inputs and knows no run: those who have one come to it.
+const KNOWN_TO_CREW: [&str; 3] = ["domain", "plan", "actions"];
 /// The files of the intake that only translate and compare bytes.
 const PURE_INTAKE: [&str; 5] = ["translate.rs", "github.rs", "gitlab.rs", "gitlab_payload.rs", "verify.rs"];
 const IO_CRATES: [&str; 10] =
@@ -46,6 +48,7 @@ fn may_use(path: &str, room: &str, used: &[String]) -> bool {
         return !is_pure_file(path) || PURE.contains(&room) || is_pure_intake(used);
     }
     match room {
+        "crew" => KNOWN_TO_CREW.contains(&other),
         _ if is_pure_file(path) => is_pure,
         "forge" | "llm" | "store" | "tools" | "config" => is_pure,
         "intake" | "web" => is_pure || matches!(other, "store" | "config"),
@@ -249,6 +252,8 @@ fn uses_allowed_rooms_bites() {
         ("src/render/card.rs", "use super::super::config::Config;"),
         ("src/render/mod.rs", "use super::config::Config;"),
         ("src/planning/run.rs", "use crate::config::Config;"),
+        ("src/crew/leader.rs", "use crate::planning::Run;"),
+        ("src/crew/judge.rs", "use crate::{plan::ActionId, prompts};"),
         ("src/forge/github/client.rs", "use crate::store::Store;"),
         ("src/forge/mod.rs", "use crate::config::Config;"),
         ("src/store/inbox.rs", "use crate::{llm};"),
@@ -270,6 +275,8 @@ fn uses_allowed_rooms_bites() {
         ("src/render/card.rs", "// use crate::store\nlet x = \"crate::store::Store\";"),
         ("src/render/card.rs", "#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}"),
         ("src/config/load.rs", "use super::planning::Limits;"),
+        ("src/crew/leader.rs", "use crate::{actions::RepoPath, domain::ForgeKind, plan::StepId};"),
+        ("src/planning/run.rs", "use crate::crew::Target;"),
         ("src/forge/github/client.rs", "use crate::forge::http::Answer; use super::super::http;"),
         ("src/intake/http.rs", "use crate::store::Store; use crate::config::Config; use super::verify;"),
         ("src/engine/route.rs", "use crate::intake::translate::{Confidential, translate};"),
