@@ -11,9 +11,11 @@
 //!    advice of a model is enough says [`helps`].
 //! 5. Where people are the target, [`whom`] names them; who answers for a path is read from [`CodeOwners`].
 
+mod advice;
 mod escalation;
 mod judge;
 
+pub use advice::{Advice, CONFIDENT, Helps, helps};
 pub use escalation::{Asked, Cause, Limits, Roster, Route, Target, Then, after, cause_of, route};
 pub use judge::{
     ActionEvidence, By, Change, Judgement, MAX_REMARKS, Need, Shown, StepEvidence, Verdict, Weighed, weigh,
