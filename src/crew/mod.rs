@@ -14,9 +14,11 @@
 mod advice;
 mod escalation;
 mod judge;
+mod leader;
 
 pub use advice::{Advice, CONFIDENT, Helps, helps};
 pub use escalation::{Asked, Cause, Limits, Roster, Route, Target, Then, after, cause_of, route};
 pub use judge::{
     ActionEvidence, By, Change, Judgement, MAX_REMARKS, Need, Shown, StepEvidence, Verdict, Weighed, weigh,
 };
+pub use leader::{Assignment, Candidate, Checkout, Standing, assign};
