@@ -15,6 +15,7 @@ mod advice;
 mod escalation;
 mod judge;
 mod leader;
+mod whom;
 
 pub use advice::{Advice, CONFIDENT, Helps, helps};
 pub use escalation::{Asked, Cause, Limits, Roster, Route, Target, Then, after, cause_of, route};
@@ -22,3 +23,4 @@ pub use judge::{
     ActionEvidence, By, Change, Judgement, MAX_REMARKS, Need, Shown, StepEvidence, Verdict, Weighed, weigh,
 };
 pub use leader::{Assignment, Candidate, Checkout, Standing, assign};
+pub use whom::{MOST_MENTIONED, People, whom};
