@@ -12,12 +12,15 @@
 //! 5. Where people are the target, [`whom`] names them; who answers for a path is read from [`CodeOwners`].
 
 mod advice;
+mod codeowners;
 mod escalation;
 mod judge;
 mod leader;
+mod pattern;
 mod whom;
 
 pub use advice::{Advice, CONFIDENT, Helps, helps};
+pub use codeowners::{CodeOwners, GITHUB_PLACES, GITLAB_PLACES, MAX_BYTES, Owner, Problem, places};
 pub use escalation::{Asked, Cause, Limits, Roster, Route, Target, Then, after, cause_of, route};
 pub use judge::{
     ActionEvidence, By, Change, Judgement, MAX_REMARKS, Need, Shown, StepEvidence, Verdict, Weighed, weigh,
