@@ -2,6 +2,7 @@
 //! says about changing it.
 
 mod action;
+mod feedback;
 mod goal;
 mod impediment;
 mod question;
@@ -10,6 +11,7 @@ mod step;
 mod turn;
 
 pub use action::{Action, ActionId, ActionKind, ActionSpec};
+pub use feedback::{Confidence, Feedback, Impediment, WorkResult};
 pub use goal::Goal;
 pub use impediment::{Category, RequestedAction};
 pub use question::{DecisionPoint, DesignOption, Question, QuestionId, QuestionKind, Tradeoffs};
@@ -18,4 +20,4 @@ pub use replan::{
     ReplanPhase, ReplanType, RevisionScope,
 };
 pub use step::{Complexity, PlanProblem, Step, StepId, check_steps};
-pub use turn::{Call, Feedback, FeedbackKind, Reflection, ReflectionStatus};
+pub use turn::{Call, Reflection, ReflectionStatus};

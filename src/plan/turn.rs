@@ -1,8 +1,10 @@
-//! Purpose: what a worker does in one turn of an open action, and what it says at the end.
+//! Purpose: what a worker does in one turn of an open action, and what is thought of the plan on the way.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::feedback::{self, Feedback};
 
 /// One use of a tool that a worker asks for. Whether it may is decided by the action's approval, not here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +29,12 @@ pub enum Call {
     RunCommand {
         command: Vec<String>,
     },
+    /// Tells the leader and the other workers something in the middle of the work, which goes on.
+    Report {
+        feedback: Feedback,
+    },
     Finish {
+        #[serde(deserialize_with = "feedback::stored")]
         feedback: Feedback,
     },
 }
@@ -41,25 +48,10 @@ impl Call {
             Self::WriteFile { .. } => "write_file",
             Self::CallTool { .. } => "call_tool",
             Self::RunCommand { .. } => "run_command",
+            Self::Report { .. } => "report",
             Self::Finish { .. } => "finish",
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Feedback {
-    pub kind: FeedbackKind,
-    pub summary: String,
-    pub details: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FeedbackKind {
-    // Plain comments: documentation here would make the schema wider than every provider takes.
-    Implementation,
-    Exploration,
-    Difficulty,
 }
 
 /// What the model thinks of how the plan is going.
