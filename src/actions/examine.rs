@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::order::Order;
 use super::path::RepoPath;
 use super::risk::{Risk, rate};
-use crate::plan::{Action, ActionId, ActionKind};
+use crate::plan::{Action, ActionId, ActionKind, StepId};
 
 /// What stands at a target, as the engine found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,11 +132,17 @@ enum Sight {
 
 /// Looks at a whole plan before it is put up. `findings` has one entry for each action, in order.
 #[must_use]
-pub fn examine(actions: &[Action], findings: &[Finding]) -> (Vec<Spec>, Vec<Issue>) {
-    let mut overlay = Overlay::default();
+pub fn examine(actions: &[Action], findings: &[Finding], order: &Order) -> (Vec<Spec>, Vec<Issue>) {
+    // What each step begins with, and then what its own actions make of that.
+    let mut overlays: BTreeMap<&StepId, Overlay> = BTreeMap::new();
     let (mut specs, mut issues) = (vec![], vec![]);
     for (action, finding) in actions.iter().zip(findings) {
-        match look(action, finding, &overlay, Sight::Planned) {
+        let overlay = overlays.entry(&action.task_id).or_insert_with(|| {
+            let mut overlay = Overlay::default();
+            order.before(actions, &action.id).into_iter().for_each(|earlier| overlay.pass(earlier));
+            overlay
+        });
+        match look(action, finding, overlay, Sight::Planned) {
             Ok(spec) => specs.push(spec),
             Err(what) => issues.push(Issue { id: action.id.clone(), what }),
         }
@@ -351,7 +358,7 @@ fn difference(old: &str, new: &str) -> (u32, u32, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{ActionSpec, StepId};
+    use crate::plan::ActionSpec;
 
     fn action(id: &str, kind: ActionKind, path: Option<&str>, content: Option<&str>) -> Action {
         Action {
@@ -381,7 +388,7 @@ mod tests {
     }
 
     fn issue(action: &Action, finding: Finding) -> String {
-        let (_, issues) = examine(std::slice::from_ref(action), &[finding]);
+        let (_, issues) = examine(std::slice::from_ref(action), &[finding], &Order::default());
         issues.first().map_or(String::new(), |issue| issue.what.clone())
     }
 
@@ -446,7 +453,7 @@ mod tests {
             action("a6", Delete, Some("a"), None),
         ];
         let findings = vec![at(Found::Nothing); 6];
-        let (specs, issues) = examine(&actions, &findings);
+        let (specs, issues) = examine(&actions, &findings, &Order::default());
         assert_eq!(issues, []);
         let before: Vec<&Before> = specs.iter().map(|spec| &spec.preflight.before).collect();
         let after = |id: &str| Before::After { action: ActionId(id.to_owned()) };
@@ -471,7 +478,8 @@ mod tests {
         use ActionKind::{Create, Write};
         let first = action("a1", Create, Some("a"), Some("one"));
         let second = action("a2", Write, Some("a"), Some("two"));
-        let (planned, _) = examine(&[first.clone(), second.clone()], &vec![at(Found::Nothing); 2]);
+        let (planned, _) =
+            examine(&[first.clone(), second.clone()], &vec![at(Found::Nothing); 2], &Order::default());
         let again = |before: &[&Action], found| examine_again(before, &second, &at(found));
         assert_eq!(again(&[&first], a_file("one")).as_ref(), Ok(&planned[1]));
         assert_ne!(again(&[&first], a_file("other")).as_ref(), Ok(&planned[1]));
@@ -523,13 +531,13 @@ mod tests {
             row(&mut rows, &action("a1", Tool, None, None), Finding { tool, ..at(Found::Nothing) }, &words);
         }
         let (first, then) = (action("a1", Create, Some("a"), None), action("a2", Write, Some("a"), None));
-        let (specs, _) = examine(&[first, then], &vec![at(Found::Nothing); 2]);
+        let (specs, _) = examine(&[first, then], &vec![at(Found::Nothing); 2], &Order::default());
         rows.push_str(&format!("write a after an open one: {:?}, {}\n", specs[1].risk, specs[1].reason));
         insta::assert_snapshot!("risks", rows);
     }
 
     fn row(rows: &mut String, action: &Action, finding: Finding, words: &str) {
-        let (specs, issues) = examine(std::slice::from_ref(action), &[finding]);
+        let (specs, issues) = examine(std::slice::from_ref(action), &[finding], &Order::default());
         assert_eq!(issues, []);
         let (kind, path) = (action.action_type.as_str(), action.spec.path.as_deref().unwrap_or("-"));
         rows.push_str(&format!("{kind} {path}, {words}: {:?}, {}\n", specs[0].risk, specs[0].reason));

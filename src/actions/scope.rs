@@ -29,6 +29,7 @@ pub enum InScope<'a> {
     List(Option<RepoPath>),
     Write(RepoPath, &'a str),
     Tool(&'a serde_json::Map<String, serde_json::Value>),
+    Report,
     Finish,
 }
 
@@ -55,6 +56,7 @@ pub fn within<'a>(action: &Action, call: &'a Call) -> Result<InScope<'a>, OutOfS
             | ActionKind::Run => Err(OutOfScope::NoTools),
         },
         Call::RunCommand { .. } => Err(OutOfScope::NoCommands),
+        Call::Report { .. } => Ok(InScope::Report),
         Call::Finish { .. } => Ok(InScope::Finish),
     }
 }
