@@ -106,7 +106,11 @@ pub fn cause_of(category: Category, requested: RequestedAction) -> Option<Cause>
     match requested {
         RequestedAction::Continue => None,
         RequestedAction::Escalate => Some(by_category),
-        RequestedAction::Replan => Some(Cause::Dependency),
+        // What is wanted is for people to say, also where a worker would rather have another plan.
+        RequestedAction::Replan => Some(match category {
+            Category::Scope | Category::Ambiguity => by_category,
+            Category::Technical | Category::Dependency => Cause::Dependency,
+        }),
         // Only people can make a wish clearer, whatever it is about.
         RequestedAction::Clarification => Some(match category {
             Category::Scope => Cause::Scope,
@@ -311,8 +315,8 @@ mod tests {
             (Scope, Clarification, Some(Cause::Scope)),
             (Dependency, Clarification, Some(Cause::Ambiguity)),
             (Technical, Replan, Some(Cause::Dependency)),
-            (Ambiguity, Replan, Some(Cause::Dependency)),
-            (Scope, Replan, Some(Cause::Dependency)),
+            (Ambiguity, Replan, Some(Cause::Ambiguity)),
+            (Scope, Replan, Some(Cause::Scope)),
             (Dependency, Replan, Some(Cause::Dependency)),
             (Technical, Continue, None),
             (Ambiguity, Continue, None),
