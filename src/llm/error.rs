@@ -1,8 +1,10 @@
 //! Purpose: why there is no answer, for the caller to branch on, and in words for the thread.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::prompts::Usage;
+use crate::plan::PlanProblem;
+use crate::prompts::{Unreadable, Usage};
 
 /// An error with what was spent before it: retries and unusable answers cost as much as good ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,13 +37,17 @@ pub enum LlmError {
     /// No usable answer, even after the model was told what was wrong.
     #[error("the answer cannot be used: {0}")]
     Unreadable(String),
+    /// A document was read, and its steps cannot be carried out as they stand.
+    #[error("the document is no plan that can be carried out: {0}")]
+    NoPlan(PlanProblem),
 }
 
 impl LlmError {
-    /// One plain sentence for the thread: what happened and what to do. It never quotes the server or the model.
+    /// One plain sentence for the thread: what happened and what to do. It never quotes the server, and of the model only
+    /// the names that it gave to the steps of a document.
     #[must_use]
-    pub fn for_people(&self) -> &'static str {
-        match self {
+    pub fn for_people(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Refused { .. } => {
                 "The language model refused our key. An operator should check the API key and that it may use this model."
             }
@@ -70,6 +76,21 @@ impl LlmError {
                 "The language model gave no usable answer, even when asked a second time. Describing the task in other \
                  words may help."
             }
+            Self::NoPlan(problem) => {
+                return Cow::Owned(format!(
+                    "The document is no plan that can be carried out: {problem}. Write each step as a heading, a number or a \
+                     checkbox that waits only for steps that are there."
+                ));
+            }
+        })
+    }
+}
+
+impl From<Unreadable> for LlmError {
+    fn from(problem: Unreadable) -> Self {
+        match problem {
+            Unreadable::Answer(why) => Self::Unreadable(why),
+            Unreadable::Document(problem) => Self::NoPlan(problem),
         }
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod http;
 mod meter;
 mod offline;
+mod offline_crew;
 mod offline_talk;
 mod openai;
 mod outline;
@@ -82,7 +83,7 @@ impl Model {
     async fn ask(&self, ask: &Ask, meter: &mut Meter) -> Result<Answer, LlmError> {
         if let Self::Offline { thinking } = self {
             tokio::time::sleep(*thinking).await;
-            return Ok(offline::answer(ask));
+            return offline::answer(ask).map_err(LlmError::NoPlan);
         }
         let name = ask.schema_name();
         let first = prompt(ask);
@@ -93,7 +94,7 @@ impl Model {
         };
         tracing::warn!(model = self.name(), question = name, %problem, "the answer to {name} is asked for again");
         let said = self.say(name, &repair_prompt(&first, &said, &problem), meter).await?;
-        read_answer(ask, &said).map_err(|problem| LlmError::Unreadable(problem.to_string()))
+        Ok(read_answer(ask, &said)?)
     }
 
     async fn say(&self, name: &str, prompt: &Prompt, meter: &mut Meter) -> Result<String, LlmError> {

@@ -3,20 +3,22 @@
 //! It invents nothing. What the description says is taken over; a step whose content is not spelled out becomes an open
 //! action for a worker, and a goal without criteria says that choices are open.
 
+use super::offline_crew as crew;
 use super::offline_talk as talk;
 use super::outline::{Content, File, Piece, Section, outline, paths_in};
 use crate::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
-    StepId,
+    Action, ActionId, ActionKind, ActionSpec, Complexity, Decided, Goal, PlanProblem, Step, StepId,
 };
-use crate::prompts::{Answer, Ask, Context, Task, plain_text, visible_text};
+use crate::prompts::{Answer, Ask, Context, plain_text, visible_text};
 
 const MAX_STEPS: usize = 100;
 const MAX_ITEMS: usize = 50;
 const LINE: usize = 500;
 
-pub(super) fn answer(ask: &Ask) -> Answer {
-    match ask {
+/// # Errors
+/// When a document is no plan: rules that make something up would be worse.
+pub(super) fn answer(ask: &Ask) -> Result<Answer, PlanProblem> {
+    Ok(match ask {
         Ask::GoalUnderstanding { context, .. } => {
             Answer::Goal { goal: goal(context), replan: Decided::Nothing }
         }
@@ -32,37 +34,18 @@ pub(super) fn answer(ask: &Ask) -> Answer {
         Ask::PlanRevision { context, open, .. } => {
             Answer::Revision { steps: open.clone(), actions: actions(context, open) }
         }
-        Ask::WorkerTurn { task, .. } => Answer::Turn(turn(task)),
+        Ask::WorkerTurn { task, .. } => Answer::Turn(crew::turn(task)),
         Ask::Reflection { done, action_id, .. } => {
             Answer::Reflection { reflection: talk::reflection(done, action_id), replan: Decided::Nothing }
         }
         Ask::ReplanDecision { .. } => talk::no_replan(),
         Ask::FinalEvaluation { done, .. } => talk::final_evaluation(done),
         Ask::AlternativeApproach { .. } => talk::no_other_way(),
+        Ask::StepJudgement { task, .. } => crew::judgement(task),
+        Ask::LogicValidation { .. } | Ask::ExternalAdvice { .. } => crew::no_advice(),
+        Ask::PlanDocument { document, .. } => crew::document(document)?,
         Ask::ConversationSummary { messages, .. } => talk::conversation_summary(messages),
-    }
-}
-
-/// Rules can look at a file that is named and say that it is there. Everything else is beyond them, and they say so.
-fn turn(task: &Task) -> Call {
-    let finish =
-        |kind, summary: String| Call::Finish { feedback: Feedback { kind, summary, details: vec![] } };
-    if task.action.action_type != ActionKind::Analyze {
-        let summary =
-            "This needs a language model: I work by rules and write only what the thread spells out";
-        return finish(FeedbackKind::Difficulty, summary.to_owned());
-    }
-    match (&task.action.spec.path, task.turns.last()) {
-        (Some(path), None) => Call::ReadFile { path: path.clone() },
-        (Some(path), Some((_, seen))) => {
-            finish(FeedbackKind::Exploration, format!("Looked at `{path}`: {} lines", seen.lines().count()))
-        }
-        (None, None) => Call::ListFiles { path: None },
-        (None, Some((_, seen))) => finish(
-            FeedbackKind::Exploration,
-            format!("Looked at the repository: {} entries", seen.lines().count()),
-        ),
-    }
+    })
 }
 
 fn goal(context: &Context) -> Goal {
@@ -240,7 +223,7 @@ fn step(source: Source, found: &[Found], at: usize) -> Step {
     }
 }
 
-fn id(at: usize) -> StepId {
+pub(super) fn id(at: usize) -> StepId {
     StepId(format!("task_{}", at + 1))
 }
 
@@ -271,7 +254,7 @@ fn said_dependencies(description: &str, at: usize) -> Vec<usize> {
     named
 }
 
-fn complexity(description: &str, files: &[File]) -> Complexity {
+pub(super) fn complexity(description: &str, files: &[File]) -> Complexity {
     const HIGH: [&str; 9] = [
         "migrat",
         "refactor",
@@ -348,7 +331,7 @@ fn open_actions(step: &Step) -> Vec<Action> {
     paths.into_iter().map(open).collect()
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let words: Vec<String> = plain_text(text).text.split_whitespace().map(str::to_owned).collect();
     words.join(" ").chars().take(LINE).collect()
 }

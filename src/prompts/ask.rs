@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::crew::{Advice, Judgement};
 use crate::domain::{Account, AccountId, AccountKind, ChangeDiff, DiffLine, Permission, Right, Verdict};
 use crate::plan::{
     Action, Alternative, Call, Decided, DecisionPoint, Goal, Question, QuestionId, Reflection,
@@ -100,6 +101,26 @@ pub enum Ask {
         wanted: Box<ReplanDecision>,
         told: Box<Told>,
     },
+    /// Whether a step has come to what was expected of it.
+    StepJudgement {
+        context: Context,
+        task: Box<JudgeTask>,
+    },
+    /// What to do about a difficulty of a worker, and whether the requirements fit together.
+    LogicValidation {
+        context: Context,
+        task: Box<DifficultyTask>,
+    },
+    /// The same, from a second model.
+    ExternalAdvice {
+        context: Context,
+        task: Box<DifficultyTask>,
+    },
+    /// The steps of a plan that somebody wrote as Markdown.
+    PlanDocument {
+        context: Context,
+        document: String,
+    },
     /// The oldest part of a conversation, to be kept in short.
     ConversationSummary {
         context: Context,
@@ -164,12 +185,52 @@ pub struct Task {
     pub action: Action,
     /// What the newest actions before this one came to.
     pub before: Vec<String>,
+    /// What other workers found and recommend, before this one or beside it.
+    pub findings: Vec<String>,
+    /// What the judge, an adviser or a person said about this step.
+    pub remarks: Vec<String>,
     /// The calls of this action so far, with what they gave.
     pub turns: Vec<(Call, String)>,
     /// Names of the tools that this action's approval allows.
     pub tools: Vec<String>,
     /// The arguments that the action's own tool takes.
     pub tool_schema: Option<serde_json::Value>,
+}
+
+/// A step as the judge sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgeTask {
+    pub objective: String,
+    pub step: String,
+    pub actions: Vec<JudgedAction>,
+    /// What the step changed; empty: nothing.
+    pub diff: String,
+    /// What was said about the step before.
+    pub remarks: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedAction {
+    pub id: String,
+    pub purpose: String,
+    pub expected_outcome: String,
+    pub optional: bool,
+    pub succeeded: bool,
+    /// What can be shown for it: exit codes, output, commits.
+    pub evidence: Vec<String>,
+}
+
+/// What stands in a worker's way, as an adviser sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DifficultyTask {
+    pub goal: Goal,
+    pub step: String,
+    pub issue: String,
+    pub attempts: Vec<String>,
+    pub suggestion: Option<String>,
+    pub evidence: Vec<String>,
+    /// What was advised before.
+    pub said: Vec<String>,
 }
 
 impl Ask {
@@ -190,6 +251,10 @@ impl Ask {
             Self::ReplanDecision { .. } => "replan_decision",
             Self::FinalEvaluation { .. } => "final_evaluation",
             Self::AlternativeApproach { .. } => "alternative_approach",
+            Self::StepJudgement { .. } => "judge_verdict",
+            Self::LogicValidation { .. } => "logic_validation",
+            Self::ExternalAdvice { .. } => "external_advice",
+            Self::PlanDocument { .. } => "plan_document",
             Self::ConversationSummary { .. } => "conversation_summary",
         }
     }
@@ -210,6 +275,10 @@ impl Ask {
             | Self::ReplanDecision { context, .. }
             | Self::FinalEvaluation { context, .. }
             | Self::AlternativeApproach { context, .. }
+            | Self::StepJudgement { context, .. }
+            | Self::LogicValidation { context, .. }
+            | Self::ExternalAdvice { context, .. }
+            | Self::PlanDocument { context, .. }
             | Self::ConversationSummary { context, .. } => context,
         }
     }
@@ -249,6 +318,13 @@ pub enum Answer {
     /// A replan decision, or a final evaluation, which is one.
     Replan(Decided),
     Alternative(Alternative),
+    Judgement(Judgement),
+    Advice(Advice),
+    /// What a plan document is for, and its steps.
+    Document {
+        objective: String,
+        steps: Vec<Step>,
+    },
 }
 
 /// What the planner sees of the thread and its repository. Texts are as written; the prompt cleans and caps them.

@@ -35,20 +35,10 @@ pub(super) fn render(context: &Context) -> String {
         let tree = context.tree.join("\n");
         page.block("files of the repository", &plain_text(&tree), TREE);
     }
-    let kind = if context.is_change_request { "change request" } else { "issue" };
-    let _ = writeln!(page.text, "The thread is the {kind} {}.", word(&context.thread));
-    let writer = match (&context.author, context.author_permission) {
-        (None, _) => "unknown".to_owned(),
-        (Some(author), Some(permission)) => by(author, permission),
-        (Some(author), None) => format!("@{}", word(&author.login)),
-    };
-    let title = plain_text(&context.title.replace(['\n', '\r'], " "));
-    page.block(&format!("title by {writer}"), &title, TITLE);
-    page.block(&format!("description by {writer}"), &visible_text(&context.body), BODY);
-    if let Some(diff) = &context.diff {
-        page.block("diff of the change request", &plain_text(&diff_text(diff)), DIFF);
+    // A plan document comes without a thread.
+    if !context.thread.is_empty() || !context.title.is_empty() || !context.body.is_empty() {
+        page.thread(context);
     }
-    page.remarks(context);
     page.text
 }
 
@@ -56,6 +46,13 @@ pub(super) fn render(context: &Context) -> String {
 pub(super) fn data(context: &Context, what: &str, text: &str, most: usize) -> String {
     let mut page = Page { text: String::new(), fence: fence(context) };
     page.block(what, &plain_text(text), most);
+    page.text
+}
+
+/// As [`data`], for Markdown: what people do not see of it is left out.
+pub(super) fn seen(context: &Context, what: &str, markdown: &str, most: usize) -> String {
+    let mut page = Page { text: String::new(), fence: fence(context) };
+    page.block(what, &visible_text(markdown), most);
     page.text
 }
 
@@ -97,6 +94,23 @@ impl Page<'_> {
                 writeln!(self.text, "({} hidden characters were removed from the {name}.)", content.hidden);
         }
         self.text.push('\n');
+    }
+
+    fn thread(&mut self, context: &Context) {
+        let kind = if context.is_change_request { "change request" } else { "issue" };
+        let _ = writeln!(self.text, "The thread is the {kind} {}.", word(&context.thread));
+        let writer = match (&context.author, context.author_permission) {
+            (None, _) => "unknown".to_owned(),
+            (Some(author), Some(permission)) => by(author, permission),
+            (Some(author), None) => format!("@{}", word(&author.login)),
+        };
+        let title = plain_text(&context.title.replace(['\n', '\r'], " "));
+        self.block(&format!("title by {writer}"), &title, TITLE);
+        self.block(&format!("description by {writer}"), &visible_text(&context.body), BODY);
+        if let Some(diff) = &context.diff {
+            self.block("diff of the change request", &plain_text(&diff_text(diff)), DIFF);
+        }
+        self.remarks(context);
     }
 
     /// The newest remarks that fit, oldest of them first.

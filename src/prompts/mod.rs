@@ -5,10 +5,10 @@
 //! shown as people see it ([`visible_text`]), wrapped as data and capped in size.
 //!
 //! Reading order: `ask` has the questions and answers; `prompt` writes with `tasks` (what to do), `context` (the
-//! thread), `told` (what has been said, decided and tried) and `enhanced` (the request with all that); `wire` is the
+//! thread), `told` (what has been said, decided and tried), `work` (what is done about it) and `enhanced` (the request with all that); `wire` is the
 //! shape of an answer in JSON, `extract` finds that JSON in what a model said, `read` checks it, with `read_talk` for
-//! talk with people, `read_replan` for changes of the plan and `read_turn` for work. `visible` and `invisible` are about
-//! what people see.
+//! talk with people, `read_replan` for changes of the plan, `read_turn` for work and `read_crew` for what the crew says
+//! about it. `visible` and `invisible` are about what people see.
 
 mod ask;
 mod context;
@@ -18,6 +18,7 @@ mod html;
 mod invisible;
 mod prompt;
 mod read;
+mod read_crew;
 mod read_replan;
 mod read_talk;
 mod read_turn;
@@ -27,10 +28,14 @@ mod told;
 mod usage;
 mod visible;
 mod wire;
+mod wire_crew;
 mod wire_replan;
 mod wire_talk;
+mod work;
 
-pub use ask::{Answer, Ask, Context, Decide, Moment, Remark, Task, Told};
+pub use ask::{
+    Answer, Ask, Context, Decide, DifficultyTask, JudgeTask, JudgedAction, Moment, Remark, Task, Told,
+};
 pub use context::hidden_in;
 pub use enhanced::enhanced_instruction;
 pub use invisible::{is_invisible, plain_text};
@@ -38,6 +43,7 @@ pub use prompt::{Prompt, prompt, repair_prompt};
 pub use read::{Unreadable, read_answer};
 pub use usage::Usage;
 pub use visible::{Visible, visible_text};
+pub use work::MAX_DOCUMENT;
 
 #[cfg(test)]
 mod samples;

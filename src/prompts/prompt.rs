@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::context;
 use super::schema::schema;
 use super::tasks::task;
-use super::{Ask, Context, Task, Told, Unreadable, told};
+use super::{Ask, Context, Told, Unreadable, told, work};
 use crate::plan::{Goal, Step};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn known(ask: &Ask) -> String {
                 + &steps_text("The steps that are not done", open)
                 + &problems_text(context, problems)
         }
-        Ask::WorkerTurn { context, task } => task_text(context, task),
+        Ask::WorkerTurn { context, task } => work::task(context, task),
         Ask::Reflection { context, goal, done, action_id, told } => {
             so_far(context, Some(goal), told) + &done_text(context, done, action_id)
         }
@@ -92,6 +92,11 @@ fn known(ask: &Ask) -> String {
         Ask::AlternativeApproach { context, goal, limit, wanted, told } => {
             so_far(context, Some(goal), told) + &told::limit(context, limit, wanted)
         }
+        Ask::StepJudgement { context, task } => work::judged(context, task),
+        Ask::LogicValidation { context, task } | Ask::ExternalAdvice { context, task } => {
+            goal_text(&task.goal) + &work::difficulty(context, task)
+        }
+        Ask::PlanDocument { context, document } => work::document(context, document),
         Ask::ConversationSummary { context, messages } => told::messages(context, messages),
     }
 }
@@ -130,7 +135,6 @@ fn kept_text(steps: &[Step]) -> String {
 
 /// More than any honest server says about its tools.
 const TOOLS: usize = 60_000;
-const SCHEMA: usize = 20_000;
 
 /// What the actions can be made of. What servers say about their tools is as untrusted as what the tools answer.
 fn means_text(context: &Context) -> String {
@@ -169,38 +173,6 @@ fn problems_text(context: &Context, problems: &[String]) -> String {
         .map(|problem| format!("- {}", json!(context::unforged(context, problem))))
         .collect();
     format!("The last plan was turned down. Mend this:\n{}\n\n", list.join("\n"))
-}
-
-/// Results of tools are as untrusted as what people write, and are fenced like it.
-fn task_text(context: &Context, task: &Task) -> String {
-    let mut text =
-        format!("The objective of the run: {}\nThe step: {}\n", json!(task.objective), json!(task.step));
-    let _ = writeln!(text, "The action:\n{}", json!(task.action));
-    let _ = writeln!(text, "The tools of this action: {}", task.tools.join(", "));
-    if let Some(schema) = &task.tool_schema {
-        let _ =
-            writeln!(text, "The arguments that {} takes, as its server puts it:", json!(task.action.tool));
-        text += &context::data(context, "arguments of the tool", &schema.to_string(), SCHEMA);
-    }
-    for line in &task.before {
-        text += &context::data(context, "what was done before", line, 1_000);
-    }
-    for (number, (call, result)) in (1..).zip(&task.turns) {
-        let mut call = json!(call);
-        shorten_content(&mut call);
-        let _ = writeln!(text, "Turn {number}, you called: {call}");
-        text += &context::data(context, "its result", result, 12_000);
-    }
-    text + "\n"
-}
-
-/// What the model wrote itself it need not read again in full.
-fn shorten_content(call: &mut Value) {
-    if let Some(content) = call.get_mut("content")
-        && let Some(text) = content.as_str()
-    {
-        *content = json!(text.chars().take(2_000).collect::<String>());
-    }
 }
 
 fn done_text(context: &Context, done: &[String], action_id: &str) -> String {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::extract;
 use super::wire::{ActionAnswer, DecompositionAnswer, GoalAnswer, SequenceAnswer, SpecAnswer, SubtaskAnswer};
-use super::{Answer, Ask, Told, plain_text, read_replan, read_talk, read_turn};
+use super::{Answer, Ask, Told, plain_text, read_crew, read_replan, read_talk, read_turn};
 use crate::plan::{
     Action, ActionId, ActionKind, ActionSpec, Complexity, Decided, Goal, PlanProblem, Step, StepId,
     check_steps,
@@ -16,8 +16,13 @@ use crate::plan::{
 
 /// Why an answer cannot be used. The sentence goes back to the model, so it says what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unreadable(pub(super) String);
+pub enum Unreadable {
+    #[error("{0}")]
+    Answer(String),
+    /// The answer can be read, and what it takes from a document is no plan.
+    #[error("{0}")]
+    Document(PlanProblem),
+}
 
 /// Longer texts are not looked at. The longest honest answers are plans that bring whole files along.
 const MAX_TEXT: usize = 1 << 20;
@@ -63,6 +68,11 @@ pub fn read_answer(ask: &Ask, text: &str) -> Result<Answer, Unreadable> {
             read_replan::alone(object(ask, text, "replan_needed")?)
         }
         Ask::AlternativeApproach { .. } => read_replan::alternative(fit(object(ask, text, "way")?)?),
+        Ask::StepJudgement { .. } => read_crew::judgement(&fit(object(ask, text, "verdict")?)?),
+        Ask::LogicValidation { .. } | Ask::ExternalAdvice { .. } => {
+            read_crew::advice(&fit(object(ask, text, "advice")?)?)
+        }
+        Ask::PlanDocument { .. } => read_crew::document(parse(ask, text, "subtasks")?),
     }
 }
 
@@ -94,12 +104,12 @@ fn object(ask: &Ask, text: &str, expected: &str) -> Result<Map<String, Value>, U
     }
     let text = without_fence(ask, text);
     extract::object(&text, ask.schema_name(), expected)
-        .ok_or_else(|| Unreadable("there is no complete JSON object in the answer".to_owned()))
+        .ok_or_else(|| Unreadable::Answer("there is no complete JSON object in the answer".to_owned()))
 }
 
 pub(super) fn fit<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Unreadable> {
     serde_json::from_value(Value::Object(object)).map_err(|error| {
-        Unreadable(format!("the JSON does not fit the schema: {}", one_line(&error.to_string(), 300)))
+        Unreadable::Answer(format!("the JSON does not fit the schema: {}", one_line(&error.to_string(), 300)))
     })
 }
 
@@ -124,7 +134,7 @@ fn check_width(object: &Map<String, Value>) -> Result<(), Unreadable> {
 }
 
 pub(super) fn complain<T>(why: impl Into<String>) -> Result<T, Unreadable> {
-    Err(Unreadable(why.into()))
+    Err(Unreadable::Answer(why.into()))
 }
 
 fn goal(answer: GoalAnswer) -> Result<Goal, Unreadable> {
@@ -153,13 +163,15 @@ pub(super) fn steps(answers: Vec<SubtaskAnswer>, told: &Told) -> Result<Vec<Step
 
 pub(super) fn check_plan(steps: &[Step]) -> Result<(), Unreadable> {
     check_steps(steps).map_err(|problem| match problem {
-        PlanProblem::Empty => Unreadable("`subtasks` is missing or empty: give at least one step".to_owned()),
+        PlanProblem::Empty => {
+            Unreadable::Answer("`subtasks` is missing or empty: give at least one step".to_owned())
+        }
         PlanProblem::TooMany(_)
         | PlanProblem::Twice(_)
         | PlanProblem::BadId(_)
         | PlanProblem::NoDescription(_)
         | PlanProblem::UnknownDependency { .. }
-        | PlanProblem::Cycle(_) => Unreadable(format!("`subtasks` is not a plan: {problem}")),
+        | PlanProblem::Cycle(_) => Unreadable::Answer(format!("`subtasks` is not a plan: {problem}")),
     })
 }
 
@@ -271,7 +283,7 @@ fn kind(text: &str, step: &StepId) -> Result<ActionKind, Unreadable> {
     let name = text.trim().to_ascii_lowercase();
     serde_json::from_value(Value::String(name.clone())).map_err(|_| {
         let name = one_line(&name, 40);
-        Unreadable(format!(
+        Unreadable::Answer(format!(
             "`{name}` in an action of `{step}` is no `action_type`; use create, write, mkdir, delete, read, analyze, run or tool"
         ))
     })
@@ -322,6 +334,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::crew::Verdict;
     use crate::plan::Question;
     use crate::prompts::samples::every_ask;
     use crate::prompts::{Context, Decide, prompt};
@@ -570,7 +583,8 @@ mod tests {
         question_id answer summary subtasks id description dependencies rests_on execution_order \
         actions task_id action_type read task_2 A1 q-1 evaluation status success way continue \
         replan_decision replan_needed confidence replan_level target_phase achievement_rate \
-        issues_found clarification_questions tool finish";
+        issues_found clarification_questions tool finish report verdict done reasons remarks contradiction \
+        advice needs_person objective feedback type difficulty issue attempts impediment category";
 
     /// Any JSON whose keys and words are those of answers, in the wrong places.
     fn anything() -> impl Strategy<Value = Value> {
@@ -630,6 +644,19 @@ mod tests {
             Answer::Revision { steps, actions } => {
                 assert!(steps.iter().all(|step| step.id.0 != "task_1"));
                 assert!(steps.iter().all(|step| actions.iter().any(|action| action.task_id == step.id)));
+            }
+            Answer::Judgement(judgement) => {
+                assert!(judgement.reasons.len() <= 20);
+                let silent = judgement.reasons.is_empty() && judgement.remarks.is_empty();
+                assert!(judgement.verdict == Verdict::Done || !silent);
+            }
+            Answer::Advice(advice) => {
+                assert!((0.0..=1.0).contains(&advice.confidence));
+                assert!(!advice.advice.is_empty() || advice.confidence == 0.0);
+            }
+            Answer::Document { objective, steps } => {
+                assert!(!objective.is_empty());
+                assert_eq!(check_steps(steps), Ok(()));
             }
             Answer::Summary(_) | Answer::Turn(_) | Answer::Alternative(_) => {}
         }

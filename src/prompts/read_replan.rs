@@ -32,7 +32,7 @@ pub(super) fn beside(told: &Told, given: Option<Value>) -> Decided {
     };
     match read {
         Ok(decision) => Decided::Decision { decision: Box::new(decision) },
-        Err(Unreadable(why)) => Decided::Unreadable { why },
+        Err(problem) => Decided::Unreadable { why: problem.to_string() },
     }
 }
 

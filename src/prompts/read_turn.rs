@@ -4,13 +4,14 @@ use serde_json::{Map, Value};
 
 use super::Unreadable;
 use super::read::{MAX_CONTENT, complain, lines, one_line, paragraph};
-use super::wire::{FeedbackAnswer, ReflectionAnswer, TurnAnswer};
-use crate::plan::{Call, Feedback, FeedbackKind, Reflection, ReflectionStatus};
+use super::read_crew::feedback;
+use super::wire::{ReflectionAnswer, TurnAnswer};
+use crate::plan::{Call, Reflection, ReflectionStatus};
 
 /// What the model wants to do. Whether it may is decided elsewhere; here it only has to be clear what it wants.
 pub(super) fn turn(answer: TurnAnswer) -> Result<Call, Unreadable> {
     let path = answer.path.map(|path| path.trim().to_owned()).filter(|path| !path.is_empty());
-    let needs = |what: &str| Unreadable(format!("`{}` needs `{what}`", answer.tool.trim()));
+    let needs = |what: &str| Unreadable::Answer(format!("`{}` needs `{what}`", answer.tool.trim()));
     match answer.tool.trim().to_ascii_lowercase().as_str() {
         "read_file" => Ok(Call::ReadFile { path: path.ok_or_else(|| needs("path"))? }),
         "list_files" => Ok(Call::ListFiles { path }),
@@ -27,6 +28,7 @@ pub(super) fn turn(answer: TurnAnswer) -> Result<Call, Unreadable> {
             Ok(Call::CallTool { name: one_line(&name, 200), arguments })
         }
         "run_command" => Ok(Call::RunCommand { command: answer.command }),
+        "report" => Ok(Call::Report { feedback: feedback(answer.feedback.unwrap_or_default())? }),
         "finish" => Ok(Call::Finish { feedback: feedback(answer.feedback.unwrap_or_default())? }),
         other => complain(format!("`{}` is no tool of this task", one_line(other, 40))),
     }
@@ -36,22 +38,9 @@ pub(super) fn arguments(json: &str) -> Result<Map<String, Value>, Unreadable> {
     if json.len() > 64 * 1024 {
         return complain("the arguments are too long");
     }
-    serde_json::from_str(json)
-        .map_err(|_| Unreadable("`arguments_json` must be a JSON object, written into a string".to_owned()))
-}
-
-fn feedback(answer: FeedbackAnswer) -> Result<Feedback, Unreadable> {
-    let kind = match answer.kind.trim().to_ascii_lowercase().as_str() {
-        "implementation" => FeedbackKind::Implementation,
-        "exploration" => FeedbackKind::Exploration,
-        "difficulty" => FeedbackKind::Difficulty,
-        _ => return complain("`feedback.kind` must be implementation, exploration or difficulty"),
-    };
-    let summary = paragraph(&answer.summary);
-    if summary.is_empty() {
-        return complain("`feedback.summary` is empty: say what the work came to");
-    }
-    Ok(Feedback { kind, summary, details: lines(&answer.details) })
+    serde_json::from_str(json).map_err(|_| {
+        Unreadable::Answer("`arguments_json` must be a JSON object, written into a string".to_owned())
+    })
 }
 
 pub(super) fn reflection(answer: ReflectionAnswer, action_id: &str) -> Result<Reflection, Unreadable> {
@@ -81,6 +70,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::plan::{Confidence, Feedback};
 
     fn read(answer: serde_json::Value) -> Result<Call, String> {
         turn(serde_json::from_value(answer).unwrap()).map_err(|problem| problem.to_string())
@@ -103,10 +93,15 @@ mod tests {
             (json!({"tool": "write_file", "path": "x"}), "`write_file` needs `content`"),
             (json!({"tool": "rm"}), "`rm` is no tool of this task"),
             (json!({}), "`` is no tool of this task"),
-            (json!({"tool": "finish"}), "`feedback.kind` must be implementation, exploration or difficulty"),
+            (json!({"tool": "report"}), "`feedback.type` must be implementation, exploration or difficulty"),
             (
-                json!({"tool": "finish", "feedback": {"kind": "difficulty"}}),
-                "`feedback.summary` is empty: say what the work came to",
+                json!({"tool": "report", "feedback": {"type": "exploration"}}),
+                "`feedback.findings` is empty: say what you found",
+            ),
+            (json!({"tool": "finish"}), "`feedback.type` must be implementation, exploration or difficulty"),
+            (
+                json!({"tool": "finish", "feedback": {"type": "difficulty"}}),
+                "`feedback.issue` is empty: say what stands in the way",
             ),
             (
                 json!({"tool": "call_tool", "name": "x", "arguments_json": "[1]"}),
@@ -115,5 +110,20 @@ mod tests {
         ] {
             assert_eq!(read(answer), Err(complaint.to_owned()));
         }
+    }
+
+    #[test]
+    fn a_report_is_read_like_the_end_of_the_work_and_is_none() {
+        let found = json!({"type": "exploration", "findings": "Tabs.", "confidence": "high"});
+        let feedback = Feedback::Exploration {
+            findings: "Tabs.".to_owned(),
+            recommendations: vec![],
+            confidence: Confidence::High,
+        };
+        let reported = read(json!({"tool": " Report ", "feedback": found})).unwrap();
+        assert_eq!(reported, Call::Report { feedback: feedback.clone() });
+        let line = serde_json::to_string(&reported).unwrap();
+        assert_eq!(serde_json::from_str::<Call>(&line).unwrap(), reported, "{line}");
+        assert_eq!(read(json!({"tool": "finish", "feedback": found})), Ok(Call::Finish { feedback }));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::extract::DECISION;
 use super::wire::{DecompositionAnswer, GoalAnswer, ReflectionAnswer, SequenceAnswer, TurnAnswer};
+use super::wire_crew::{AdviceAnswer, DocumentAnswer, JudgementAnswer};
 use super::wire_replan::{AlternativeAnswer, ReplanAnswer, RevisionAnswer};
 use super::wire_talk::{DecisionsAnswer, MappingAnswer, QuestionsAnswer, SummaryAnswer};
 use super::{Ask, Decide, Told};
@@ -29,6 +30,9 @@ pub(super) fn schema(ask: &Ask) -> Value {
         }
         Ask::FinalEvaluation { .. } => decision(&FINAL),
         Ask::AlternativeApproach { .. } => strict::<AlternativeAnswer>(),
+        Ask::StepJudgement { .. } => strict::<JudgementAnswer>(),
+        Ask::LogicValidation { .. } | Ask::ExternalAdvice { .. } => strict::<AdviceAnswer>(),
+        Ask::PlanDocument { .. } => strict::<DocumentAnswer>(),
     }
 }
 
@@ -226,6 +230,48 @@ mod tests {
         let mut names = FINAL.to_vec();
         names.sort_unstable();
         assert_eq!(fields(&evaluation), names);
+    }
+
+    #[test]
+    fn the_crew_has_the_fields_of_the_contract() {
+        let asks = every_ask(Decide::No);
+        let of = |name: &str| schema(asks.iter().find(|ask| ask.schema_name() == name).expect(name));
+        let feedback = of("worker_turn")["properties"]["feedback"].clone();
+        assert_eq!(
+            fields(&feedback),
+            [
+                "attempts",
+                "changes",
+                "confidence",
+                "findings",
+                "impediment",
+                "issue",
+                "notes",
+                "recommendations",
+                "result",
+                "suggestion",
+                "type"
+            ]
+        );
+        let choices = |schema: &Value, field: &str| schema["properties"][field]["enum"].clone();
+        assert_eq!(choices(&feedback, "type"), json!(["implementation", "exploration", "difficulty"]));
+        assert_eq!(choices(&feedback, "result"), json!(["success", "partial", "failed", null]));
+        let impediment = &feedback["properties"]["impediment"];
+        assert_eq!(
+            choices(impediment, "category"),
+            json!(["technical", "ambiguity", "scope", "dependency", null])
+        );
+        assert_eq!(
+            choices(impediment, "requested_action"),
+            json!(["clarification", "replan", "escalate", "continue", null])
+        );
+        let judgement = of("judge_verdict");
+        assert_eq!(fields(&judgement), ["contradiction", "reasons", "remarks", "verdict"]);
+        assert_eq!(choices(&judgement, "verdict"), json!(["done", "continue", "replan"]));
+        for name in ["logic_validation", "external_advice"] {
+            assert_eq!(fields(&of(name)), ["advice", "confidence", "contradiction", "needs_person"]);
+        }
+        assert_eq!(fields(&of("plan_document")), ["objective", "subtasks"]);
     }
 
     #[test]

@@ -64,8 +64,18 @@ const WORK: &str = "\
 Your task is one turn of work on one action of an approved plan. Call one tool at a time; its result is shown to you in \
 the next turn. Only the tools that are named in the task are allowed, and write_file only for the path of the action; \
 whatever else you ask for is refused and counted. write_file and call_tool complete the action. Use finish when there \
-is nothing to write (kind exploration, with what you found), or when the action cannot be done (kind difficulty, with \
-why). Never claim what you have not done.
+is nothing to write or nothing more to do, with feedback of one type; leave the fields of the other types empty or null:
+- exploration: you looked. Give what you found, what whoever comes later should do, and how sure you are; workers after \
+you read it and nothing else of what you saw.
+- implementation: you changed something. Give the result (success, partial or failed), the changes, and notes.
+- difficulty: it cannot be done as it stands. Say what stands in the way, what you tried, what would help, and the \
+category: technical (it does not work, and an expert could help), ambiguity (it can be read in several ways), scope (it \
+needs more than the action is allowed), dependency (something that should have been done before is missing). \
+`requested_action` is what you need: clarification, replan, escalate, or continue if you can go on all the same.
+Where report is among the tools, it takes feedback of the same types in the middle of the work, which goes on: tell with \
+it what you found that others should know at once, and say early that something stands in your way. It does not complete \
+the action. A difficulty that you report ends your work, unless `requested_action` is continue: help is sought at once.
+Never claim what you have not done. A difficulty told early is worth more than a guess.
 ";
 
 const REFLECTION: &str = "\
@@ -95,6 +105,40 @@ what was asked, answered, decided and rejected, by whom, and what is still open.
 Short; nothing that was not said.
 ";
 
+const JUDGEMENT: &str = "\
+Your task is a judgement on one step of an approved plan. Decide by the evidence alone: exit codes, the output of \
+programs and tests, and the diff. What somebody says about their own work is no evidence, and an action that did not \
+succeed is not done because it looks well. Verdicts: done, if every expected outcome is there; continue, if the step is \
+on its way and a worker can finish it, with remarks that say what is missing; replan, if the step cannot come to its \
+outcome as it was planned. Give the reasons, each with its evidence. If requirements contradict each other, say in \
+`contradiction` which; people choose then.
+";
+
+const VALIDATION: &str = "\
+Your task is logic validation. A worker reports a difficulty. Look whether it is real, whether the goal, its criteria \
+and its constraints fit together, and what would remove the difficulty: concrete advice that a worker can follow with \
+the tools it has. `confidence` is how sure you are that following the advice removes the difficulty. Set `needs_person` \
+if it is a matter of what is wanted, of scope or of permission, which only people decide. If requirements contradict each \
+other, say in `contradiction` which. No advice is better than a guess.
+";
+
+const EXTERNAL: &str = "\
+Your task is external advice. A worker reports a difficulty that others could not remove. Give a second opinion: \
+concrete advice that a worker can follow with the tools it has, other than what was tried and advised before. \
+`confidence` is how sure you are that following the advice removes the difficulty. Set `needs_person` if it is a matter \
+of what is wanted, of scope or of permission, which only people decide. If requirements contradict each other, say in \
+`contradiction` which. No advice is better than a guess.
+";
+
+const DOCUMENT: &str = "\
+Your task is to read a plan document. Somebody wrote a plan as Markdown; take its steps over as they are meant, in their \
+order, one for each piece of work that the document asks for: do not add, merge or improve them. Number them task_1, \
+task_2 and so on. Take the dependencies from the document; where it says nothing and the steps are numbered, each comes \
+after the one before; where it names a step that is not there, or steps that wait for each other, keep that as it is, \
+because whoever wrote it has to mend it. The objective is what the document says the plan is for. If it asks for no \
+work, give an empty list. Leave `rests_on` empty.
+";
+
 /// The part of the system prompt that says what is to be done.
 pub(super) fn task(ask: &Ask) -> String {
     match ask {
@@ -113,6 +157,10 @@ pub(super) fn task(ask: &Ask) -> String {
         }
         Ask::FinalEvaluation { .. } => FINAL.to_owned(),
         Ask::AlternativeApproach { .. } => ALTERNATIVE.to_owned(),
+        Ask::StepJudgement { .. } => JUDGEMENT.to_owned(),
+        Ask::LogicValidation { .. } => VALIDATION.to_owned(),
+        Ask::ExternalAdvice { .. } => EXTERNAL.to_owned(),
+        Ask::PlanDocument { .. } => DOCUMENT.to_owned(),
         Ask::ConversationSummary { .. } => CONVERSATION.to_owned(),
     }
 }

@@ -23,7 +23,7 @@ const SHORT_BLOCK: usize = 400;
 
 /// What earlier runs on this thread came to. It never changes during a run.
 pub(super) fn earlier(context: &Context, told: &Told) -> String {
-    fenced(context, "what earlier runs on this thread came to", &told.earlier)
+    fenced(context, "what earlier runs on this thread came to", &told.earlier, BLOCK)
 }
 
 /// What people were asked and what they said.
@@ -74,8 +74,8 @@ fn shortened(told: &Told) -> Told {
 /// The plan in force, what happened, how often it was changed, and what a new one has to mind.
 pub(super) fn course(context: &Context, told: &Told) -> String {
     listed(context, "The current plan:", &told.plan)
-        + &fenced(context, "what happened so far, newest last", &told.history)
-        + &fenced(context, "the replans of this run so far, newest last", &told.replans)
+        + &fenced(context, "what happened so far, newest last", &told.history, BLOCK)
+        + &fenced(context, "the replans of this run so far, newest last", &told.replans, BLOCK)
         + &listed(context, "The plan is made anew. Mind this:", &told.advice)
 }
 
@@ -119,7 +119,7 @@ fn design_summary(context: &Context, told: &Told) -> String {
 }
 
 fn rejections(context: &Context, told: &Told) -> String {
-    fenced(context, "why people turned the design down, newest last", &told.rejections)
+    fenced(context, "why people turned the design down, newest last", &told.rejections, BLOCK)
 }
 
 /// What a decision about replanning is about.
@@ -192,17 +192,17 @@ fn note(left_out: usize) -> String {
 }
 
 /// Lines that people or tools may have had a hand in.
-fn fenced(context: &Context, what: &str, lines: &[String]) -> String {
-    let fitting = fitting(lines);
+pub(super) fn fenced(context: &Context, what: &str, lines: &[String], most: usize) -> String {
+    let fitting = fitting(lines, most);
     if fitting.is_empty() {
         return String::new();
     }
-    note(lines.len() - fitting.len()) + &data(context, what, &fitting.join("\n"), BLOCK)
+    note(lines.len() - fitting.len()) + &data(context, what, &fitting.join("\n"), most)
 }
 
 /// Lines of our own model, quoted.
 fn listed(context: &Context, title: &str, lines: &[String]) -> String {
-    let fitting = fitting(lines);
+    let fitting = fitting(lines, BLOCK);
     if fitting.is_empty() {
         return String::new();
     }
@@ -211,8 +211,7 @@ fn listed(context: &Context, title: &str, lines: &[String]) -> String {
 }
 
 /// The newest that fit, oldest of them first, each on one line.
-fn fitting(lines: &[String]) -> Vec<String> {
-    let mut room = BLOCK;
+fn fitting(lines: &[String], mut room: usize) -> Vec<String> {
     let mut fitting: Vec<String> = Vec::new();
     for line in lines.iter().rev() {
         let line = one_line(line, LINE);
@@ -228,7 +227,7 @@ fn fitting(lines: &[String]) -> Vec<String> {
 }
 
 /// Our model never sees its own fence again, and what people said may have come into its words.
-fn quoted(context: &Context, text: &str) -> Value {
+pub(super) fn quoted(context: &Context, text: &str) -> Value {
     json!(one_line(&unforged(context, text), LINE))
 }
 
@@ -363,7 +362,18 @@ mod tests {
             let name = ask.schema_name();
             let own: &[&str] = match &ask {
                 Ask::AnswerMapping { .. } => &["q-1", "What about 3?", "as you like"],
-                Ask::WorkerTurn { .. } => &["do task_2"],
+                Ask::WorkerTurn { .. } => &["do task_2", "found one", "remark one"],
+                Ask::StepJudgement { .. } => &["do task_2", "exit code 0", "+hello", "remark one"],
+                Ask::LogicValidation { .. } | Ask::ExternalAdvice { .. } => &[
+                    "says hello",
+                    "do task_2",
+                    "no such crate",
+                    "tried one",
+                    "vendor it",
+                    "evidence one",
+                    "advised one",
+                ],
+                Ask::PlanDocument { .. } => &["1. Look", "2. Leap"],
                 Ask::ConversationSummary { .. } => &["message one", "message two"],
                 Ask::GoalUnderstanding { .. }
                 | Ask::DiscoveryQuestions { .. }
@@ -454,7 +464,7 @@ mod tests {
     #[test]
     fn the_newest_lines_are_kept() {
         let lines: Vec<String> = (0..100).map(|n| format!("line {n} {}", "z".repeat(900))).collect();
-        let text = fenced(&context(), "what happened", &lines);
+        let text = fenced(&context(), "what happened", &lines, BLOCK);
         assert!(
             text.starts_with("(87 older ones were left out.)\n<<<f3nc3 what happened\nline 87 "),
             "{text}"

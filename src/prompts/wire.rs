@@ -3,14 +3,15 @@
 //! Reading is lenient where meaning is clear: a missing list is an empty one, a number will do as an id, a lone string as
 //! a list of one. Fields that we do not know are passed over; a `replan_decision` beside the answer is taken out before.
 //! The doc comments of the fields are part of the schema: they are written to the model. Talk with people is in
-//! `wire_talk`, changes of the plan in `wire_replan`.
+//! `wire_talk`, changes of the plan in `wire_replan`, what the crew says in `wire_crew`.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::plan::{ActionKind, Complexity, FeedbackKind, ReflectionStatus};
+use super::wire_crew::FeedbackAnswer;
+use crate::plan::{ActionKind, Complexity, ReflectionStatus};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct GoalAnswer {
@@ -141,22 +142,10 @@ pub(super) struct TurnAnswer {
     /// Program and arguments, for run_command; else an empty list.
     #[serde(default, deserialize_with = "texts")]
     pub(super) command: Vec<String>,
-    /// What the work came to, for finish; empty otherwise.
+    /// What the work came to, for finish; what you have to tell, for report; empty otherwise.
     #[serde(default)]
     #[schemars(with = "FeedbackAnswer")]
     pub(super) feedback: Option<FeedbackAnswer>,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-pub(super) struct FeedbackAnswer {
-    #[serde(default, deserialize_with = "text")]
-    #[schemars(with = "FeedbackKind")]
-    pub(super) kind: String,
-    /// What was done or found, or why it cannot be done, in a few sentences.
-    #[serde(default, deserialize_with = "text")]
-    pub(super) summary: String,
-    #[serde(default, deserialize_with = "texts")]
-    pub(super) details: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
