@@ -240,9 +240,9 @@ impl Findings<'_> {
         }
         for (name, model) in models.iter() {
             if used.contains(name) {
-                let planner = models.roles.name(Role::Planner) == Some(name);
-                // Without the planner nothing can be done at all.
-                let keyless = if planner { Severity::Error } else { Severity::Warning };
+                let played = Role::ALL.into_iter().any(|role| models.roles.name(role) == Some(name));
+                // Whoever plays a role is needed when the server starts.
+                let keyless = if played { Severity::Error } else { Severity::Warning };
                 self.model(&format!("models.{name}"), model, keyless);
             } else {
                 let known = ["default", "roles"];
@@ -311,6 +311,12 @@ impl Findings<'_> {
             self.warn(
                 "approval.auto",
                 "with `deliver: ready` edits that nobody approved are put up for merging",
+            );
+        }
+        if settings.crew.remind_after_hours >= settings.crew.answer_within_hours {
+            self.error(
+                "crew.remind_after_hours",
+                "it must be less than `answer_within_hours`: a reminder after the time is up helps nobody",
             );
         }
         let budget = &settings.budget;
@@ -469,6 +475,15 @@ planning: { enabled: true }
         (
             "triggers: { label: '' }",
             "error: triggers.label: a label cannot be empty; write `null` to switch it off",
+        ),
+        (
+            "crew: { answer_within_hours: 4 }",
+            "error: crew.remind_after_hours: it must be less than `answer_within_hours`: a reminder after the time is up helps nobody",
+        ),
+        (
+            "models: { default: { provider: offline }, big: { provider: anthropic, model: b, price: { input_usd_per_mtok: 1, \
+             output_usd_per_mtok: 2 } }, roles: { advisor: big } }",
+            "error: models.big.api_key_env: the environment variable `ANTHROPIC_API_KEY` is empty or not set; write `api_key_env: null` if the server needs no key",
         ),
         ("tools: { mcp_servers: { a: {} } }", "error: tools.mcp_servers.a: it needs a `command` or a `url`"),
         (

@@ -269,6 +269,15 @@ mod tests {
             "crew: { workers: 1.5 }",
             "config.yaml:1:18: `crew.workers` must be a whole number, one or more, but is 1.5",
         ),
+        (
+            "crew: { autonomy: 3 }",
+            "config.yaml:1:19: `crew.autonomy`: 3 is no level of autonomy; give 1 or 2",
+        ),
+        ("crew: { autonomy: full }", "config.yaml:1:19: `crew.autonomy` must be a number, but is `full`"),
+        (
+            "crew: { answer_within_hours: 0 }",
+            "config.yaml:1:30: `crew.answer_within_hours` must be a whole number, one or more, but is 0",
+        ),
         ("crew: { operators: maria }", "config.yaml:1:20: `crew.operators` must be a list, but is `maria`"),
         (
             "budget: { model_calls: -1 }",

@@ -49,12 +49,13 @@ pub use planning::{
 };
 pub use redact::Redactor;
 pub use repo::{
-    Approval, AutoApproval, Budget, Crew, Deliver, EscalationLimits, Notices, RepoSettings, Triggers,
+    Approval, AutoApproval, Budget, Crew, Deliver, EscalationLimits, Notices, OnNoAnswer, RepoSettings,
+    Triggers,
 };
 pub use secrets::{EnvName, SecretError, SecretRef};
 pub use server::{Server, Store, StoreUrl};
 pub use tools::{McpServer, Paths, RunCommand, Tools, WithoutSandbox};
-pub use values::{BaseUrl, Confidence, Language, ListenAddr, Login, Usd};
+pub use values::{Autonomy, BaseUrl, Confidence, Language, ListenAddr, Login, Usd};
 
 /// The settings of the server: the file with the defaults below it and the environment's switches above it.
 ///

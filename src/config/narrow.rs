@@ -280,7 +280,20 @@ impl Narrower {
         let (limits, asked) = (&server.limits, &wanted.limits);
         Crew {
             workers: self.lower("crew.workers", server.workers, wanted.workers),
+            autonomy: self.lower("crew.autonomy", server.autonomy, wanted.autonomy),
             operators: self.fixed("crew.operators", &server.operators, &wanted.operators),
+            answer_within_hours: self.raise(
+                "crew.answer_within_hours",
+                server.answer_within_hours,
+                wanted.answer_within_hours,
+            ),
+            // Only sooner: the reminder must stay before the end of the time.
+            remind_after_hours: self.lower(
+                "crew.remind_after_hours",
+                server.remind_after_hours,
+                wanted.remind_after_hours,
+            ),
+            on_no_answer: self.lower("crew.on_no_answer", server.on_no_answer, wanted.on_no_answer),
             limits: EscalationLimits {
                 planner: self.lower("crew.limits.planner", limits.planner, asked.planner),
                 logic_validator: self.lower(
@@ -442,6 +455,8 @@ deliver: draft
             "approval: { auto: nothing }",
             "approval: { count: 2, not_requester: true, expires_hours: 24 }",
             "crew: { workers: 1, limits: { people: 0 } }",
+            "crew: { autonomy: 1 }",
+            "crew: { answer_within_hours: 48, remind_after_hours: 1, on_no_answer: stop }",
             "tools: { mcp_servers: { files: { enabled: false } } }",
             "tools: { mcp_servers: { files: { allow: [read_file, 'read_d*'] } } }",
             "tools: { commands: { test: { enabled: false } } }",
@@ -545,6 +560,18 @@ deliver: draft
             "`crew.operators` stays as it is: only the server's own file sets it",
         ),
         (
+            "crew: { answer_within_hours: 23 }",
+            "`crew.answer_within_hours` stays `24`: a repository's file may only raise it",
+        ),
+        (
+            "crew: { remind_after_hours: 5 }",
+            "`crew.remind_after_hours` stays `4`: a repository's file may only lower it",
+        ),
+        (
+            "crew: { on_no_answer: skip }",
+            "`crew.on_no_answer` stays `hold`: a repository's file may only lower it",
+        ),
+        (
             "crew: { limits: { planner: 3 } }",
             "`crew.limits.planner` stays `2`: a repository's file may only lower it",
         ),
@@ -644,6 +671,16 @@ deliver: draft
             .unwrap();
         assert_eq!(settings, closed);
         assert_eq!(refused.len(), 7, "{refused:#?}");
+    }
+
+    #[test]
+    fn workers_that_are_heard_after_each_step_stay_so() {
+        let settings = |level| format!("crew: {{ autonomy: {level} }}");
+        let quiet = Config::parse(&settings(1), Path::new("c"), &Env::default()).unwrap();
+        let quiet = quiet.for_repo(&"local:x".parse().unwrap());
+        let (narrowed, refused) = quiet.narrowed_by(&settings(2)).unwrap();
+        assert_eq!(narrowed, quiet);
+        assert_eq!(refused, ["`crew.autonomy` stays `1`: a repository's file may only lower it"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::env::Switches;
-use super::{Language, Planning, Tools, Usd};
+use super::{Autonomy, Language, Planning, Tools, Usd};
 
 /// What holds for one repository, all layers applied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,8 +85,16 @@ pub enum AutoApproval {
 pub struct Crew {
     /// Steps that are worked on side by side.
     pub workers: NonZeroU32,
+    /// When workers are heard: 1, after each step; 2, also during the work.
+    pub autonomy: Autonomy,
     /// Logins of the people asked about infrastructure.
     pub operators: Vec<String>,
+    /// How long people have to answer when they are asked for help.
+    pub answer_within_hours: NonZeroU32,
+    /// When they are reminded, once; before the time is up.
+    pub remind_after_hours: NonZeroU32,
+    /// What happens when nobody has answered by then.
+    pub on_no_answer: OnNoAnswer,
     pub limits: EscalationLimits,
 }
 
@@ -94,10 +102,27 @@ impl Default for Crew {
     fn default() -> Self {
         Self {
             workers: const { NonZeroU32::new(2).unwrap() },
+            autonomy: Autonomy::default(),
             operators: Vec::new(),
+            answer_within_hours: const { NonZeroU32::new(24).unwrap() },
+            remind_after_hours: const { NonZeroU32::new(4).unwrap() },
+            on_no_answer: OnNoAnswer::default(),
             limits: EscalationLimits::default(),
         }
     }
+}
+
+/// Ordered by how much is done without an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnNoAnswer {
+    /// The run ends.
+    Stop,
+    /// The steps that depend on the answer wait on; the others are carried out.
+    #[default]
+    Hold,
+    /// The step is left out.
+    Skip,
 }
 
 /// How often a run may turn to each target.
