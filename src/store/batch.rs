@@ -36,7 +36,7 @@ pub struct InboxStats {
 }
 
 const BATCH_ROWS: usize = 256;
-const CHECKPOINT_ROWS: usize = 1_000;
+const CHECKPOINT_ROWS: usize = 4_000;
 /// A batch of large bodies would hold up the small ones behind it.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
@@ -126,7 +126,7 @@ impl Store {
     }
 
     /// Moves the log into the database beside the writer, who would otherwise do it and hold up a whole batch. It costs
-    /// the leader some milliseconds before its own answer goes out, once in a thousand deliveries.
+    /// the leader some milliseconds before its own answer goes out, once in some thousand deliveries.
     async fn checkpoint_if_due(&self) {
         let since = &self.shared.inbox.since_checkpoint;
         if since.load(Ordering::Relaxed) < CHECKPOINT_ROWS
@@ -245,7 +245,7 @@ async fn look_up(connection: &mut AnyConnection, row: &Arriving<'_>) -> Result<P
 
 /// Rows per statement. There is one statement for each number of rows up to this, and the connection keeps them
 /// prepared; a batch is mostly one of them, because every statement is a trip to the database's thread and back.
-const ROWS: usize = 48;
+pub(super) const ROWS: usize = 48;
 
 static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let insert = |rows| {
@@ -260,7 +260,7 @@ static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// `(?, ?), (?, ?)` for two rows of two columns. Without numbers, because a parameter that has a name is looked up by it
 /// among all the others; PostgreSQL wants them numbered and gets a text of its own.
-fn placeholders(rows: usize, columns: usize) -> String {
+pub(super) fn placeholders(rows: usize, columns: usize) -> String {
     let row = format!("({})", vec!["?"; columns].join(", "));
     vec![row.as_str(); rows].join(", ")
 }

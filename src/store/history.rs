@@ -95,10 +95,14 @@ impl History {
             End::Sound { seq, .. } => store.journal_page(thread, seq - 1, PAGE).await?,
             End::Empty | End::Damaged => Vec::new(),
         };
-        match (end, page.as_slice()) {
+        match (&end, page.as_slice()) {
             (End::Empty, _) => self.complete(store, thread, file, 0).await,
-            (End::Sound { seq, line }, [first, ..]) if first.line == line => {
-                self.complete(store, thread, file, seq).await
+            // Nothing is lacking, as in nearly every file when the server starts.
+            (End::Sound { line, .. }, [only]) if only.line == *line => {
+                Ok(Caught { written: 0, damage: None })
+            }
+            (End::Sound { seq, line }, [first, ..]) if first.line == *line => {
+                self.complete(store, thread, file, *seq).await
             }
             (End::Sound { .. } | End::Damaged, _) => self.mend(store, thread, file).await,
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
 use super::line::{NO_HASH, Place, compose, hash_of};
-use super::{Held, Store, StoreError, ThreadLease, inbox, leases};
+use super::{Store, StoreError, ThreadLease, batch, inbox};
 use crate::domain::{Millis, ThreadRef};
 
 /// A fact as it is stored. `line` is the whole line of the history and holds everything else, too.
@@ -64,7 +64,15 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub async fn journal(&self, thread: &ThreadRef) -> Result<Vec<Row>, StoreError> {
-        self.journal_page(thread, 0, i64::MAX).await
+        self.journal_since(thread, 0).await
+    }
+
+    /// The facts that come after this one.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn journal_since(&self, thread: &ThreadRef, seq: i64) -> Result<Vec<Row>, StoreError> {
+        self.journal_page(thread, seq, i64::MAX).await
     }
 
     /// At most `limit` facts that come after `seq`.
@@ -105,9 +113,7 @@ pub(super) async fn write_turn(
     turn: &Turn,
 ) -> Result<Appended, StoreError> {
     let thread = lease.thread().to_string();
-    if leases::hold(connection, lease).await? == Held::Lost {
-        return Ok(Appended::LeaseLost);
-    }
+    let Some(head) = hold(connection, lease).await? else { return Ok(Appended::LeaseLost) };
     if turn.pending == Pending::Forbidden && inbox::is_pending(connection, &thread, &turn.consumed).await? {
         return Ok(Appended::NotWhilePending);
     }
@@ -115,7 +121,11 @@ pub(super) async fn write_turn(
     if let Some(timers) = &turn.timers {
         replace_timers(connection, &thread, timers).await?;
     }
-    Ok(Appended::Done(add_facts(connection, lease.thread(), turn).await?))
+    let rows = chain(head, lease.thread(), turn)?;
+    for some in rows.chunks(batch::ROWS) {
+        add_rows(connection, &thread, some).await?;
+    }
+    Ok(Appended::Done(rows))
 }
 
 /// Whether a turn that would have had these rows is in the database. Its thread's lease was held all the time, so nobody
@@ -140,49 +150,60 @@ pub(super) async fn is_written(
     Ok(!inbox::waits(connection, &thread, key).await?)
 }
 
-async fn add_facts(
-    connection: &mut AnyConnection,
-    thread: &ThreadRef,
-    turn: &Turn,
-) -> Result<Vec<Row>, StoreError> {
-    let (mut seq, mut prev) = head(connection, thread).await?;
+/// The number and hash of a thread's newest line.
+struct Head {
+    seq: i64,
+    hash: String,
+}
+
+/// As [`super::leases::hold`], and tells the journal's head; `None` when the lease is lost. Both in one statement, because each
+/// is a trip to the database's thread and back while others wait for the writer.
+async fn hold(connection: &mut AnyConnection, lease: &ThreadLease) -> Result<Option<Head>, StoreError> {
+    let row = sqlx::query(
+        "UPDATE threads SET fence = fence WHERE thread = $1 AND fence = $2 AND lease_until IS NOT NULL RETURNING \
+         (SELECT seq FROM journal WHERE journal.thread = threads.thread ORDER BY seq DESC LIMIT 1) AS seq, \
+         (SELECT line FROM journal WHERE journal.thread = threads.thread ORDER BY seq DESC LIMIT 1) AS line",
+    )
+    .bind(lease.thread().to_string())
+    .bind(lease.fence())
+    .fetch_optional(connection)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let Some(seq) = row.try_get("seq")? else { return Ok(Some(Head { seq: 0, hash: NO_HASH.to_owned() })) };
+    let hash = hash_of(row.try_get("line")?).ok_or_else(|| {
+        StoreError::Broken(format!("the newest line in the journal of {} has no hash", lease.thread()))
+    })?;
+    Ok(Some(Head { seq, hash: hash.to_owned() }))
+}
+
+/// The turn's facts as the rows that continue the journal.
+fn chain(head: Head, thread: &ThreadRef, turn: &Turn) -> Result<Vec<Row>, StoreError> {
+    let Head { mut seq, hash: mut prev } = head;
     let mut rows = Vec::with_capacity(turn.facts.len());
     for fact in &turn.facts {
         seq += 1;
         let place = Place { seq, at: turn.at, run: fact.run.as_deref(), thread, prev: &prev };
         let (line, kind) = compose(&place, &fact.json).map_err(StoreError::Broken)?;
         prev = hash_of(&line).unwrap_or(NO_HASH).to_owned();
-        let row = Row { seq, at: turn.at, run: fact.run.clone(), kind, line };
-        add_row(connection, thread, &row).await?;
-        rows.push(row);
+        rows.push(Row { seq, at: turn.at, run: fact.run.clone(), kind, line });
     }
     Ok(rows)
 }
 
-/// The number and hash of the thread's newest line.
-async fn head(connection: &mut AnyConnection, thread: &ThreadRef) -> Result<(i64, String), StoreError> {
-    let row = sqlx::query("SELECT seq, line FROM journal WHERE thread = $1 ORDER BY seq DESC LIMIT 1")
-        .bind(thread.to_string())
-        .fetch_optional(connection)
-        .await?;
-    let Some(row) = row else { return Ok((0, NO_HASH.to_owned())) };
-    let line: &str = row.try_get("line")?;
-    let hash = hash_of(line).ok_or_else(|| {
-        StoreError::Broken(format!("the newest line in the journal of {thread} has no hash"))
-    })?;
-    Ok((row.try_get("seq")?, hash.to_owned()))
-}
-
-async fn add_row(connection: &mut AnyConnection, thread: &ThreadRef, row: &Row) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO journal (thread, seq, at, run, kind, line) VALUES ($1, $2, $3, $4, $5, $6)")
-        .bind(thread.to_string())
-        .bind(row.seq)
-        .bind(row.at.0)
-        .bind(row.run.as_deref())
-        .bind(row.kind.as_str())
-        .bind(row.line.as_str())
-        .execute(connection)
-        .await?;
+async fn add_rows(connection: &mut AnyConnection, thread: &str, rows: &[Row]) -> Result<(), sqlx::Error> {
+    let places = batch::placeholders(rows.len(), 6);
+    let sql = format!("INSERT INTO journal (thread, seq, at, run, kind, line) VALUES {places}");
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+    for row in rows {
+        query = query
+            .bind(thread)
+            .bind(row.seq)
+            .bind(row.at.0)
+            .bind(row.run.as_deref())
+            .bind(row.kind.as_str())
+            .bind(row.line.as_str());
+    }
+    query.execute(connection).await?;
     Ok(())
 }
 
