@@ -22,6 +22,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use super::memory::{Memory, Reread, Seen};
+use super::visible::Visible;
 use super::{FILE_CAP, ForgeError, Patience, Reaction, expect_login, text_of_base64};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, CommentId, Permission, Project, Thread, ThreadRef,
@@ -54,11 +55,12 @@ struct Inner {
     bot_login: Option<String>,
     me: OnceCell<Account>,
     seen: Memory,
+    visible: Visible,
 }
 
 impl fmt::Debug for Github {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { client: _, git_url: _, bot_login, me, seen: _ } = &*self.0;
+        let Inner { client: _, git_url: _, bot_login, me, seen: _, visible: _ } = &*self.0;
         f.debug_struct("Github").field("bot_login", bot_login).field("me", me).finish_non_exhaustive()
     }
 }
@@ -76,6 +78,7 @@ impl Github {
             bot_login: settings.bot_login.clone(),
             me: OnceCell::new(),
             seen: Memory::default(),
+            visible: Visible::default(),
         })))
     }
 
@@ -265,11 +268,17 @@ impl Github {
             Ok(Content::File { size, .. }) if size > FILE_CAP => {
                 Err(ForgeError::Invalid(format!("the file is longer than {} KiB", FILE_CAP / 1024)))
             }
-            Ok(Content::File { content, .. }) => text_of_base64(&content).map(Some),
+            Ok(Content::File { content, .. }) => {
+                self.0.visible.note(p);
+                text_of_base64(&content).map(Some)
+            }
             Ok(Content::Other(_)) => Err(ForgeError::Invalid("there is something else than a file".into())),
             // A repository that we may not see answers the same; that must not pass for "has no such file".
+            Err(ForgeError::NotFound(_)) if self.0.visible.is_fresh(p) => Ok(None),
             Err(ForgeError::NotFound(_)) => {
-                self.client().ask::<Repository>(&gh, &Ask::get(repo(p))).await.map(|_| None)
+                self.client().ask::<Repository>(&gh, &Ask::get(repo(p))).await?;
+                self.0.visible.note(p);
+                Ok(None)
             }
             Err(error) => Err(error),
         }

@@ -29,6 +29,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use super::memory::{Memory, Reread, Seen};
+use super::visible::Visible;
 use super::{FILE_CAP, ForgeError, Patience, Reaction, expect_login, text_of_base64};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, CommentId, Permission, Project, Thread, ThreadKind, ThreadRef,
@@ -56,11 +57,12 @@ struct Inner {
     bot_login: Option<String>,
     me: OnceCell<Account>,
     seen: Memory,
+    visible: Visible,
 }
 
 impl fmt::Debug for Gitlab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { client: _, git_url: _, token: _, bot_login, me, seen: _ } = &*self.0;
+        let Inner { client: _, git_url: _, token: _, bot_login, me, seen: _, visible: _ } = &*self.0;
         f.debug_struct("Gitlab").field("bot_login", bot_login).field("me", me).finish_non_exhaustive()
     }
 }
@@ -79,6 +81,7 @@ impl Gitlab {
             bot_login: settings.bot_login.clone(),
             me: OnceCell::new(),
             seen: Memory::default(),
+            visible: Visible::default(),
         })))
     }
 
@@ -254,9 +257,17 @@ impl Gitlab {
             Ok(file) if file.size > FILE_CAP => {
                 Err(ForgeError::Invalid(format!("the file is longer than {} KiB", FILE_CAP / 1024)))
             }
-            Ok(file) => text_of_base64(&file.content).map(Some),
+            Ok(file) => {
+                self.0.visible.note(p);
+                text_of_base64(&file.content).map(Some)
+            }
             // A project that we may not see answers the same; that must not pass for "has no such file".
-            Err(ForgeError::NotFound(_)) => self.project(p).await.map(|_| None),
+            Err(ForgeError::NotFound(_)) if self.0.visible.is_fresh(p) => Ok(None),
+            Err(ForgeError::NotFound(_)) => {
+                self.project(p).await?;
+                self.0.visible.note(p);
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
