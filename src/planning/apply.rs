@@ -34,7 +34,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         }
         Fact::AskBegun { .. } => {
             run.spent.model_calls += 1;
-            run.busy_since = Some(at);
+            run.busy_since.get_or_insert(at);
         }
         Fact::TimerFired { key } => time_is_up(run, at, key),
         Fact::StepSkipped { by, step, .. } => skipped(run, step, by),
@@ -65,6 +65,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         | Fact::Used { .. } => to_work(run, at, fact),
         Fact::Talk(fact) => run.talks(at, fact),
         Fact::Replan(fact) => run.replans(at, fact),
+        Fact::Crew(fact) => run.crews(at, fact),
         Fact::DescriptionEdited { .. } => run.reflections.feedback |= !run.work.is_empty(),
         Fact::Aborted { .. }
         | Fact::Triggered { .. }
@@ -87,7 +88,8 @@ fn resumed(run: &mut Run, at: Millis) {
         move_deadlines(run, at.0.saturating_sub(pause.since.0));
         return;
     }
-    if let Some(action) = run.unclear.take() {
+    if !run.unclear.is_empty() {
+        let action = run.unclear.remove(0);
         run.work.forget(&action);
     }
 }
@@ -96,13 +98,19 @@ fn resumed(run: &mut Run, at: Millis) {
 fn move_deadlines(run: &mut Run, by: i64) {
     let rounds = run.talk.rounds.iter_mut().filter(|round| !round.closed).map(|round| &mut round.deadline);
     let replans = run.replans.all.iter_mut().map(|replan| &mut replan.deadline);
-    for deadline in rounds.chain(replans) {
+    let asked = run.crew.escalations.iter_mut();
+    let asked = asked.flat_map(|asked| [&mut asked.remind_at, &mut asked.deadline]);
+    for deadline in rounds.chain(replans).chain(asked) {
         *deadline = deadline.map(|deadline| deadline.plus(by));
     }
 }
 
 fn time_is_up(run: &mut Run, at: Millis, key: &Key) {
     run.retry.take_if(|retry| retry.key == *key);
+    for lane in run.lanes.values_mut() {
+        lane.retry.take_if(|retry| retry.key == *key);
+    }
+    run.escalation_times_up(key);
     let id = run.id.clone();
     if let Some(round) = run.talk.rounds.iter_mut().find(|round| round.key(&id) == *key) {
         round.overdue = true;
@@ -126,7 +134,7 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
         run.plan().is_some_and(|plan| plan.actions().any(|a| a.id == *action && a.task_id == *step))
     };
     let settles_limit = at_limit.is_some_and(|failed| of_step(&failed));
-    let unclear = run.unclear.clone().filter(of_step);
+    let unclear: Vec<ActionId> = run.unclear.iter().filter(|action| of_step(action)).cloned().collect();
     // A no to what would mend this step; what a person is asked about another one is still asked.
     let asks = |replan: &&Replan| replan.state == ReplanState::Confirming;
     let about_step = |replan: &&Replan| replan.failed.as_ref().is_some_and(of_step);
@@ -137,10 +145,12 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
     if let Some(id) = confirming {
         run.settle(id, ReplanState::Declined { by: Some(by.clone()) });
     }
-    if let Some(action) = unclear {
+    for action in unclear {
         run.work.forget(&action);
-        run.unclear = None;
+        run.unclear.retain(|other| *other != action);
     }
+    run.undo(step);
+    run.cancel_escalations();
     run.look_for_undecided();
 }
 
@@ -188,7 +198,7 @@ fn planned(run: &mut Run, at: Millis, fact: &Fact) {
         spend(run, usage);
         if takes(run, at, key) {
             if let Some(plan) = run.revisions.last_mut() {
-                plan.sequence = Some(Sequence { actions: actions.clone(), at });
+                plan.sequence = Some(Sequence::new(&plan.steps, actions.clone(), at));
             }
             run.consider(ReplanPhase::ActionSequence, replan.clone());
         }
@@ -337,8 +347,9 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
     if let Fact::ActionBegun { key, action, .. } = fact
         && takes(run, at, key)
     {
-        run.work.begin(action, at);
-        run.busy_since = Some(at);
+        let on_branch = !run.works_apart(action);
+        run.work.begin(action, at, on_branch);
+        run.busy_since.get_or_insert(at);
     } else if let Fact::ActionEnded { key, action, outcome, evidence, actual, .. } = fact {
         run.spent.files += u64::try_from(evidence.files.len()).unwrap_or(u64::MAX);
         run.spent.bytes += evidence.bytes;
@@ -348,20 +359,23 @@ fn to_work(run: &mut Run, at: Millis, fact: &Fact) {
             let (outcome, evidence, actual) = (outcome.clone(), evidence.clone(), actual.clone());
             let failed = matches!(outcome, Outcome::Failed { .. }) && !is_optional(run, action);
             run.work.end(action, Ended { outcome, evidence, actual });
-            run.replans.fresh = None;
-            run.consider(ReplanPhase::Execution, Decided::Nothing);
-            if let Some(fresh) = &mut run.replans.fresh {
-                fresh.failed = failed.then(|| action.clone());
+            run.leave_if_in_vain(action, failed);
+            if run.replans.fresh.as_ref().is_none_or(|fresh| fresh.failed.is_none()) {
+                run.replans.fresh = None;
+                run.consider(ReplanPhase::Execution, Decided::Nothing);
+            }
+            if failed {
+                run.has_failed(action);
             }
         }
     } else if let Fact::ActionInterrupted { key, action } = fact
         && takes(run, at, key)
     {
-        run.unclear = Some(action.clone());
+        run.unclear.push(action.clone());
     } else if let Fact::Worked { key, action, call, usage } = fact {
         spend(run, usage);
         if takes(run, at, key) {
-            run.work.take_turn(action, call);
+            run.work.take_turn(action, at, call);
         }
     } else if let Fact::Used { key, action, result, refused, .. } = fact
         && takes(run, at, key)
@@ -376,33 +390,45 @@ fn is_optional(run: &Run, id: &ActionId) -> bool {
 
 /// Whether this is what the run waits for. Anything under another key came too late and is evidence only.
 pub(super) fn takes(run: &mut Run, at: Millis, key: &Key) -> bool {
-    let awaited = *key == run.key();
-    if awaited {
+    if let Some(lane) = run.lane_awaiting_mut(key) {
+        lane.advance();
+    } else if *key == run.key() {
         run.failed_asks = 0;
         run.retry = None;
         run.progress += 1;
-        rest(run, at);
+    } else {
+        return false;
     }
-    awaited
+    rest(run, at);
+    true
 }
 
+/// Time that several workers spend side by side counts once.
 fn rest(run: &mut Run, at: Millis) {
     if let Some(since) = run.busy_since.take() {
         run.spent.active_ms += at.0.saturating_sub(since.0).unsigned_abs();
     }
+    run.busy_since = (run.work.at_work() > 1).then_some(at);
 }
 
 fn failed(run: &mut Run, at: Millis, key: &Key, problem: AskProblem, reason: &str) {
-    if *key != run.key() {
+    let again = Retry { key: Key(format!("{key}/again")), failed_at: at, reason: reason.to_owned() };
+    let of_lane = run.lane_awaiting(key).is_some();
+    if !of_lane && *key != run.key() {
         return;
     }
     rest(run, at);
-    let again = Key(format!("{}/again", run.key()));
-    run.failed_asks += 1;
     match problem {
-        AskProblem::Passing => {
-            run.retry = Some(Retry { key: again, failed_at: at, reason: reason.to_owned() })
-        }
+        AskProblem::Passing => match run.lane_awaiting_mut(key) {
+            Some(lane) => {
+                lane.failed_asks += 1;
+                lane.retry = Some(again);
+            }
+            None => {
+                run.failed_asks += 1;
+                run.retry = Some(again);
+            }
+        },
         AskProblem::Lasting => match run.replan_in_the_making() {
             Some(id) => run.replan_failed(at, id, reason),
             None => run.broken = Some(reason.to_owned()),
@@ -412,7 +438,9 @@ fn failed(run: &mut Run, at: Millis, key: &Key, problem: AskProblem, reason: &st
 
 fn end(run: &mut Run, at: Millis, state: EndState) {
     rest(run, at);
+    run.busy_since = None;
     run.end = Some(End { state, at });
+    run.cancel_escalations();
 }
 
 pub(super) fn spend(run: &mut Run, usage: &Usage) {

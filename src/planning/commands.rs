@@ -2,6 +2,7 @@
 //! with. Whether its author may give it has been asked before.
 
 use super::budget::Limits;
+use super::crew::CrewFact;
 use super::fact::Fact;
 use super::interpret::Reading;
 use super::notice::{Boxes, Notice, Trigger};
@@ -9,6 +10,7 @@ use super::plan_tool::{self, Approver, Refusal};
 use super::replans::{ReplanFact, Settled};
 use super::run::{Hold, Run};
 use super::work::StepState;
+use crate::crew::Target;
 use crate::domain::{Account, Command, CommentId, Right, Verdict};
 use crate::plan::StepId;
 
@@ -51,7 +53,7 @@ impl Reading<'_> {
                 self.choose(run, (decision, option, because), word.comment)
             }
             Command::Replan { why } => word.replan(run, why),
-            Command::Resolve { .. } => word.notice(Notice::NotYet { command: command.clone() }),
+            Command::Resolve { number, text } => word.resolve(run, *number, text),
             Command::Help | Command::Status | Command::Plan | Command::Retry | Command::Unknown { .. } => {
                 vec![]
             }
@@ -77,6 +79,7 @@ impl Reading<'_> {
                 | Hold::Decisions(_)
                 | Hold::Review(_)
                 | Hold::Approval(_)
+                | Hold::Escalation(_)
                 | Hold::Budget(_),
             )
             | None => word.notice(Notice::NotPaused),
@@ -196,6 +199,23 @@ impl Word<'_> {
         })]
     }
 
+    /// The answer to a question that a worker's difficulty led to.
+    fn resolve(&self, run: &Run, number: u64, text: &str) -> Vec<Fact> {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let asked = run.crew.escalation(number).filter(|asked| asked.target == Target::People);
+        match asked {
+            Some(asked) if asked.is_open() => {
+                let (by, comment) = (Some(self.by.clone()), Some(self.comment));
+                vec![Fact::Crew(CrewFact::EscalationResolved { number, by, text: text.to_owned(), comment })]
+            }
+            Some(_) => self.notice(Notice::QuestionSettled { number }),
+            None => {
+                let open = run.crew.open().filter(|open| open.target == Target::People);
+                self.notice(Notice::NoSuchQuestion { number, open: open.map(|open| open.number).collect() })
+            }
+        }
+    }
+
     fn skip(&self, run: &Run, name: &str) -> Vec<Fact> {
         let cannot =
             |why: &str| self.notice(Notice::CannotSkip { step: name.to_owned(), why: why.to_owned() });
@@ -204,11 +224,16 @@ impl Word<'_> {
         let Some(step) = step else { return cannot("there is no such step") };
         match run.step_state(plan, &step.id) {
             StepState::Waiting | StepState::LeftOut => self.skipped(step.id.clone()),
-            StepState::AtWork if run.unclear.is_some() => self.skipped(step.id.clone()),
+            StepState::AtWork if run.unclear.iter().any(|a| run.step_of(a) == Some(&step.id)) => {
+                self.skipped(step.id.clone())
+            }
             StepState::AtWork => cannot("I am at work on it"),
             StepState::Done(_) => cannot("it is done"),
             // At a limit, leaving it out is a way to go on.
-            StepState::Failed(_) if matches!(run.awaits_word(), Some(Hold::Limit(_) | Hold::Confirm(_))) => {
+            StepState::Failed(_)
+                if (run.crew.holds(&step.id) && !run.lanes.contains_key(&step.id))
+                    || matches!(run.awaits_word(), Some(Hold::Limit(_) | Hold::Confirm(_))) =>
+            {
                 self.skipped(step.id.clone())
             }
             StepState::Failed(_) => cannot("it has failed"),

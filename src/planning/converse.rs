@@ -44,7 +44,7 @@ pub(super) fn converse<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
     }
     if !talk.unread.is_empty() {
         // What has begun comes to its end first.
-        return run.current_action().is_none().then_some(Next::Ask(Question::MapAnswers));
+        return Some(Next::Ask(Question::MapAnswers));
     }
     if let Some(facts) = talk.rounds.last().and_then(|round| after(run, round)) {
         return Some(Next::Note(facts));

@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::converse::Interactive;
-use super::cursor::{Next, is_reflection_due, next};
+use super::crew::{Fallback, Plea};
+use super::cursor::{Next, finish, is_reflection_due, lead, turn};
 use super::fact::Fact;
+use super::leader::{assign, called_in, lanes};
 use super::reconsider::at_limit;
 use super::replanned::unrecorded;
 use super::replans::ReplanPolicy;
 use super::run::{Hold, Retry, Run};
 use crate::actions::Risk;
+use crate::crew::Limits;
 use crate::domain::Millis;
-use crate::plan::{ActionId, Call, Decided};
+use crate::plan::{ActionId, Call, Decided, StepId};
 
 /// Names one effect of one run. Derived from the run alone, so that after a crash the same effect has the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -54,6 +57,16 @@ pub enum Effect {
         action: ActionId,
         call: Call,
     },
+    /// Take what a worker made onto the run's branch.
+    Merge {
+        key: Key,
+        step: StepId,
+    },
+    /// Find out who is to be asked, and ask them.
+    Escalate {
+        key: Key,
+        plea: Box<Plea>,
+    },
     /// Push the branch and open the change request.
     Deliver {
         key: Key,
@@ -72,11 +85,17 @@ pub enum Effect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
+    /// What the steps are of a plan that somebody wrote.
+    ReadDocument,
     Understand,
     Decompose,
     Sequence,
-    /// The next turn of the worker on the current action.
+    /// The next turn of the worker on the action that its lane is at.
     Work,
+    /// Whether what a worker made is what its step is for.
+    Judge,
+    /// What a model knows about a difficulty.
+    Advise,
     Reflect,
     /// What people should be asked before the design.
     Discover,
@@ -114,6 +133,9 @@ pub struct Policy {
     pub max_turns: usize,
     pub max_refused: u32,
     pub delivers: bool,
+    /// How many steps may be worked on side by side.
+    pub workers: u32,
+    pub crew: CrewPolicy,
     pub interactive: Interactive,
     pub replan: ReplanPolicy,
 }
@@ -131,8 +153,36 @@ impl Default for Policy {
             max_turns: 12,
             max_refused: 4,
             delivers: true,
+            workers: 1,
+            crew: CrewPolicy::default(),
             interactive: Interactive::Auto,
             replan: ReplanPolicy::default(),
+        }
+    }
+}
+
+/// Whom a worker's difficulties may be taken to, and what follows when nobody answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CrewPolicy {
+    pub limits: Limits,
+    /// Whether there is a second model to ask.
+    pub advisor: bool,
+    pub remind_after_ms: i64,
+    pub answer_within_ms: i64,
+    pub on_no_answer: Fallback,
+    /// Whether workers are heard during the work, not only at the end of an action.
+    pub reports: bool,
+}
+
+impl Default for CrewPolicy {
+    fn default() -> Self {
+        Self {
+            limits: Limits { planner: 2, logic_validator: 2, external_advisor: 1, people: 3 },
+            advisor: false,
+            remind_after_ms: 4 * 3_600_000,
+            answer_within_ms: 24 * 3_600_000,
+            on_no_answer: Fallback::Hold,
+            reports: true,
         }
     }
 }
@@ -156,31 +206,112 @@ pub fn next_effects(run: &Run, in_flight: &InFlight, policy: &Policy) -> Vec<Eff
         return vec![Effect::Note { key: Key(format!("{}/ended/{id}", run.id)), facts }];
     }
     let until = |key: Key, deadline: Option<Millis>| deadline.map(|until| Effect::Wait { key, until });
-    let effect = match run.hold() {
-        Some(Hold::Retry(retry)) => Some(try_again(run, retry, policy)),
-        Some(Hold::Answers(round)) => until(round.key(&run.id), round.deadline),
-        Some(Hold::Confirm(replan)) => until(replan.key(&run.id), replan.deadline),
+    let mut effects: Vec<Effect> = match run.hold() {
+        Some(Hold::Retry(retry)) => vec![try_again(run, retry, policy)],
+        Some(Hold::Answers(round)) => until(round.key(&run.id), round.deadline).into_iter().collect(),
+        Some(Hold::Confirm(replan)) => until(replan.key(&run.id), replan.deadline).into_iter().collect(),
         Some(Hold::Limit(hit)) => {
-            at_limit(run, hit, policy).map(|facts| Effect::Note { key: run.key(), facts })
+            let facts = at_limit(run, hit, policy);
+            facts.map(|facts| Effect::Note { key: run.key(), facts }).into_iter().collect()
         }
         Some(
             Hold::Paused(_) | Hold::Approval(_) | Hold::Unclear(_) | Hold::Decisions(_) | Hold::Review(_),
-        ) => None,
+        ) => vec![],
         // What costs nothing more is still done: an end has to be written down.
-        Some(Hold::Budget(_)) => Some(effect(run, policy)).filter(|effect| !effect.costs()),
-        None => Some(effect(run, policy)),
+        Some(Hold::Budget(_)) => {
+            wanted(run, in_flight, policy).into_iter().filter(|effect| !effect.costs()).collect()
+        }
+        // Whoever waits for people may have used up everything as well.
+        Some(Hold::Escalation(_)) | None => {
+            let spent = run.budget.reached(&run.spent).is_some() && run.hold().is_some();
+            wanted(run, in_flight, policy).into_iter().filter(|effect| !(spent && effect.costs())).collect()
+        }
     };
-    effect.into_iter().filter(|effect| !in_flight.contains(effect.key())).collect()
+    if run.pause.is_none() {
+        effects.extend(deadlines(run));
+    }
+    effects.retain(|effect| !in_flight.contains(effect.key()));
+    effects
 }
 
-fn effect(run: &Run, policy: &Policy) -> Effect {
-    let key = run.key();
-    match next(run, policy) {
+/// What is at work goes on. What concerns the whole run waits until nothing is, and nothing new begins before it.
+fn wanted(run: &Run, in_flight: &InFlight, policy: &Policy) -> Vec<Effect> {
+    let lead = lead(run, policy);
+    let mut effects = at_work(run, policy);
+    let busy = !effects.is_empty() || in_flight.iter().any(|key| run.lane_awaiting(key).is_some());
+    let Some(plan) = run.plan() else {
+        return lead.map(|next| effect(run.key(), next)).into_iter().collect();
+    };
+    match lead {
+        Some(_) if busy => effects,
+        Some(next) => match called_in(run, plan, &next) {
+            Some((step, lane, next)) => vec![effect(lane.key(&run.id, step), next)],
+            None => vec![effect(run.key(), next)],
+        },
+        None => {
+            let assigned = assign(run, plan, policy);
+            if !assigned.is_empty() {
+                return vec![Effect::Note { key: Key(format!("{}/assign", run.id)), facts: assigned }];
+            }
+            let lanes = lanes(run, plan, in_flight).into_iter();
+            effects.extend(lanes.map(|(step, lane, next)| effect(lane.key(&run.id, step), next)));
+            if effects.is_empty() && !busy {
+                return ending(run, policy);
+            }
+            effects
+        }
+    }
+}
+
+/// The end of the plan, unless something of it is in hand or waits for an answer.
+fn ending(run: &Run, policy: &Policy) -> Vec<Effect> {
+    if !run.lanes.is_empty() || run.crew.open().next().is_some() {
+        return vec![];
+    }
+    vec![effect(run.key(), finish(run, policy))]
+}
+
+/// The next of each action that has begun, and of each lane that has to try something again.
+fn at_work(run: &Run, policy: &Policy) -> Vec<Effect> {
+    let tries = |(step, lane): (&StepId, &super::lanes::Lane)| {
+        let retry = lane.retry.as_ref()?;
+        Some(lane_again(run, &lane.key(&run.id, step), lane.failed_asks, retry, policy))
+    };
+    let mut effects: Vec<Effect> = run.lanes.iter().filter_map(tries).collect();
+    for (action, work) in run.current_actions() {
+        let waits = run.lanes.get(&action.task_id).is_some_and(|lane| lane.retry.is_some());
+        if !waits {
+            effects.push(effect(run.key_of(&action.id), turn(run, action, work, policy)));
+        }
+    }
+    effects
+}
+
+fn lane_again(run: &Run, key: &Key, failed: u32, retry: &Retry, policy: &Policy) -> Effect {
+    match policy.retry_at(failed, retry.failed_at) {
+        Some(until) => Effect::Wait { key: retry.key.clone(), until },
+        None => Effect::Note { key: key.clone(), facts: super::plan_tool::give_up(run, &retry.reason) },
+    }
+}
+
+/// When people who were asked are reminded, and when their time is up.
+fn deadlines(run: &Run) -> impl Iterator<Item = Effect> {
+    run.crew.open().flat_map(|escalation| {
+        let remind = escalation.remind_at.map(|until| (escalation.reminder_key(&run.id), until));
+        let deadline = escalation.deadline.map(|until| (escalation.deadline_key(&run.id), until));
+        remind.into_iter().chain(deadline).map(|(key, until)| Effect::Wait { key, until })
+    })
+}
+
+fn effect(key: Key, next: Next<'_>) -> Effect {
+    match next {
         Next::Ask(question) => Effect::Ask { key, question },
         Next::Preflight => Effect::Preflight { key },
         Next::Begin(action) => Effect::Begin { key, action: action.id.clone() },
         Next::Act(action) => Effect::Act { key, action: action.id.clone() },
         Next::Use(action, call) => Effect::Use { key, action: action.id.clone(), call: call.clone() },
+        Next::Merge(step) => Effect::Merge { key, step: step.clone() },
+        Next::Escalate(plea) => Effect::Escalate { key, plea },
         Next::Deliver => Effect::Deliver { key },
         Next::Note(facts) => Effect::Note { key, facts },
     }
@@ -208,6 +339,8 @@ impl Effect {
             Self::Preflight { .. }
             | Self::Act { .. }
             | Self::Use { .. }
+            | Self::Merge { .. }
+            | Self::Escalate { .. }
             | Self::Deliver { .. }
             | Self::Wait { .. }
             | Self::Note { .. } => false,
@@ -222,6 +355,8 @@ impl Effect {
             | Self::Begin { key, .. }
             | Self::Act { key, .. }
             | Self::Use { key, .. }
+            | Self::Merge { key, .. }
+            | Self::Escalate { key, .. }
             | Self::Deliver { key }
             | Self::Wait { key, .. }
             | Self::Note { key, .. } => key,
@@ -232,5 +367,5 @@ impl Effect {
 /// Whether an effect that is under way should go on. A pause lets it finish; an end drops it.
 #[must_use]
 pub fn keeps(run: &Run, key: &Key) -> bool {
-    run.is_live() && run.key() == *key
+    run.is_live() && (run.key() == *key || run.lane_awaiting(key).is_some())
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Limits, Resource};
+use super::crew::CrewFact;
 use super::effect::Key;
 use super::notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
 use super::proposal::{Actor, Counts, Named, Place, Wanted};
@@ -294,6 +295,9 @@ pub enum Fact {
     /// What belongs to replanning.
     #[serde(untagged)]
     Replan(ReplanFact),
+    /// What happens among leader, workers and judge.
+    #[serde(untagged)]
+    Crew(CrewFact),
 }
 
 impl Fact {
@@ -324,6 +328,7 @@ impl Fact {
             Self::CommentArrived { comment, .. } => Some(*comment),
             Self::Talk(fact) => fact.spoken_in(),
             Self::Replan(fact) => fact.spoken_in(),
+            Self::Crew(fact) => fact.spoken_in(),
             Self::Replied { .. }
             | Self::LanguageSeen { .. }
             | Self::DescriptionEdited { .. }

@@ -6,12 +6,15 @@
 
 use super::answers::TicksSeen;
 use super::budget::Limits;
+use super::crew::CrewFact;
+use super::document::by_assignment;
 use super::fact::Fact;
 use super::notice::{Notice, StopReason, Trigger};
 use super::plan_tool::{self, Pending};
 use super::proposal::Actor;
 use super::record::Record;
 use super::run::Run;
+use crate::crew::Target;
 use crate::domain::{
     Account, AccountId, AccountKind, Command, Comment, CommentId, Event, EventKind, Lang, Millis, Permission,
     Right, Spoken, Thread, Verdict, parse_command,
@@ -135,12 +138,13 @@ pub fn signals(run: &Run, thread: &Thread, rules: &Rules, bot: &Account) -> Vec<
     let nobody = Account { id: AccountId(0), login: "ghost".to_owned(), kind: AccountKind::Ghost };
     let lost = match run.how {
         _ if !thread.open => Some(StopReason::Closed),
-        Trigger::Assigned if !has(&thread.assignees, bot) => Some(StopReason::Unassigned),
+        Trigger::Assigned | Trigger::Document if !has(&thread.assignees, bot) => Some(StopReason::Unassigned),
         Trigger::Labelled => {
             let label = rules.on_label.as_ref().filter(|label| !thread.labels.contains(label));
             label.map(|_| StopReason::Unlabelled)
         }
         Trigger::Assigned
+        | Trigger::Document
         | Trigger::Mentioned
         | Trigger::Retried
         | Trigger::ChangesRequested
@@ -229,12 +233,12 @@ impl Reading<'_> {
     }
 
     fn assigned(&self, assignee: &Account) -> Vec<Fact> {
-        let still =
-            self.seen.thread.is_some_and(|thread| thread.open && has(&thread.assignees, self.seen.bot));
-        if assignee.id != self.seen.bot.id || !self.seen.rules.on_assign || !still {
+        let still = |thread: &&Thread| thread.open && has(&thread.assignees, self.seen.bot);
+        let Some(thread) = self.seen.thread.filter(still) else { return vec![] };
+        if assignee.id != self.seen.bot.id || !self.seen.rules.on_assign {
             return vec![];
         }
-        self.trigger(Trigger::Assigned, None)
+        self.trigger(by_assignment(thread), None)
     }
 
     fn labelled(&self, label: &str) -> Vec<Fact> {
@@ -257,7 +261,7 @@ impl Reading<'_> {
         let gone = assignee.id == self.seen.bot.id
             && self.seen.thread.is_none_or(|thread| !has(&thread.assignees, self.seen.bot));
         self.with_run(|run| {
-            if gone && run.how == Trigger::Assigned {
+            if gone && matches!(run.how, Trigger::Assigned | Trigger::Document) {
                 self.stopped(run, StopReason::Unassigned)
             } else {
                 vec![]
@@ -321,7 +325,27 @@ impl Reading<'_> {
             if let Some(facts) = self.answer(run, comment).filter(|_| !comment.edited) {
                 return facts;
             }
+            if let Some(fact) = self.help(run, comment).filter(|_| !comment.edited) {
+                return vec![fact];
+            }
             self.remark(run, comment)
+        })
+    }
+
+    /// Plain words of somebody who was asked, where only one question can be meant. Others name it (`/resolve N`).
+    fn help(&self, run: &Run, comment: &Comment) -> Option<Fact> {
+        let mut open = run.crew.open().filter(|open| open.target == Target::People && open.comment.is_some());
+        let (only, None) = (open.next()?, open.next()) else { return None };
+        let by = &self.event.actor;
+        let asked = only.asked.iter().any(|login| login.eq_ignore_ascii_case(&by.login));
+        let newer = only.comment.is_some_and(|posted| comment.id > posted);
+        let (permission, steers) = self.steers(run);
+        // An answer about the whole plan has it made anew, which takes more than an answer about a step.
+        let may = only.step.is_some() || permission >= Permission::Write;
+        (asked && newer && steers && may).then(|| {
+            let (number, text) = (only.number, comment.body.trim().to_owned());
+            let (by, comment) = (Some(by.clone()), Some(comment.id));
+            Fact::Crew(CrewFact::EscalationResolved { number, by, text, comment })
         })
     }
 
@@ -379,7 +403,9 @@ impl Reading<'_> {
                 (Right::of(&Command::Replan { why: String::new() }), "ask for changes")
             }
             Trigger::Replanned => (Right::of(&Command::Replan { why: String::new() }), "replan"),
-            Trigger::Assigned | Trigger::Labelled | Trigger::Mentioned => (Right::PLAN, "plan"),
+            Trigger::Assigned | Trigger::Labelled | Trigger::Mentioned | Trigger::Document => {
+                (Right::PLAN, "plan")
+            }
         };
         self.allowed(right, what, comment, |_| {
             let too_often = self.record.runs_since(self.seen.now.plus(-HOUR_MS)) >= RUNS_AN_HOUR;

@@ -57,7 +57,15 @@ pub(super) fn level_for(run: &Run, decision: &ReplanDecision, fresh: &Fresh) -> 
         };
         !plan.steps.is_empty() && !plan.steps.iter().any(is_open)
     });
-    Some(if level == Level::Actions && through { Level::Partial } else { level })
+    // What has failed three times is not helped by a fourth.
+    let thrice = fresh.failed.as_ref().and_then(|action| run.step_of(action)).is_some_and(|step| {
+        run.crew.steps.get(step).is_some_and(|taken| taken.failures >= super::help::TRIES)
+    });
+    Some(match level {
+        Level::Actions if through => Level::Partial,
+        Level::Retry if thrice => Level::Partial,
+        Level::Retry | Level::Partial | Level::Actions | Level::Decomposition | Level::Goal => level,
+    })
 }
 
 /// What follows from a decision: the strictest rule wins.

@@ -7,6 +7,10 @@
 //! [`interpret`] stands before them: it reads what somebody did ([`crate::domain::Event`]) in the light of the record,
 //! the actor's rights and the live state of the thread, and says which facts follow.
 //!
+//! Once a plan is approved, its steps are led: `leader` gives them to workers, each in a lane (`lanes`) that names its own
+//! effects, so that several go on side by side; `help` says who is asked when one is stuck; `crewed` is what comes of
+//! that. Whatever concerns the run as a whole waits until no action is at work.
+//!
 //! Three properties hold (see `tests/it/core.rs`): any prefix of any journal folds; folding the same entries gives the
 //! same record; a run that has ended has no effects.
 
@@ -15,13 +19,19 @@ mod apply;
 mod budget;
 mod commands;
 mod converse;
+mod crew;
+mod crewed;
 mod cursor;
+mod document;
 mod effect;
 mod entry;
 mod fact;
+mod help;
 mod interpret;
 mod judge;
 mod known_tools;
+mod lanes;
+mod leader;
 mod notice;
 mod plan_state;
 pub mod plan_tool;
@@ -32,6 +42,7 @@ mod replanned;
 mod replans;
 mod revise;
 mod run;
+mod session;
 mod statistics;
 mod talk;
 mod talked;
@@ -41,11 +52,15 @@ mod work;
 pub use answers::TicksSeen;
 pub use budget::{Limits, Reached, Resource, Spent};
 pub use converse::Interactive;
-pub use effect::{Effect, InFlight, Key, Policy, Question, keeps, next_effects};
+pub use crew::{CrewFact, CrewState, Escalation, EscalationState, Fallback, Plea, Reminder, Taken};
+pub use document::{DOCUMENT_LABEL, document_read};
+pub use effect::{CrewPolicy, Effect, InFlight, Key, Policy, Question, keeps, next_effects};
 pub use entry::{Entry, UnreadableEntry};
 pub use fact::Fact;
 pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
 pub use judge::{judge, level_of};
+pub use lanes::Lane;
+pub use leader::judgement;
 pub use notice::{AskProblem, Boxes, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
 pub use record::{Asked, Owed, Record};
@@ -58,6 +73,7 @@ pub use run::{
     Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
     SetAside,
 };
+pub use session::Session;
 pub use statistics::ReplanStatistics;
 pub use talk::{
     Assumption, Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact,

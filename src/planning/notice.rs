@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Command, CommentId};
+use crate::domain::CommentId;
 use crate::plan::ActionId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,6 +11,8 @@ pub enum Trigger {
     Assigned,
     Labelled,
     Mentioned,
+    /// Assigned to a thread whose description is the plan, as its label says.
+    Document,
     /// `/retry`: the unfinished part of the run before.
     Retried,
     /// A reviewer asked for changes on a change request of ours.
@@ -123,12 +125,17 @@ pub enum Notice {
     AskedAltered {
         comment: CommentId,
     },
+    /// An answer to a question that has been answered, or is no more.
+    QuestionSettled {
+        number: u32,
+    },
+    /// An answer to a question that nobody asked; which ones are open.
+    NoSuchQuestion {
+        number: u32,
+        open: Vec<u32>,
+    },
     /// Boxes were changed while nobody looked, so that nobody knows by whom.
     BoxesUnseen {
         of: Boxes,
-    },
-    /// A verb that this version knows, but cannot carry out.
-    NotYet {
-        command: Command,
     },
 }

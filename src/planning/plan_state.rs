@@ -90,7 +90,7 @@ fn status(run: &Run, plan: &Revision) -> PlanStatus {
     if !plan.undecided.is_empty() {
         return PlanStatus::PendingReview;
     }
-    match (run.phase(), run.current_action()) {
+    match (run.phase(), run.current_actions().next()) {
         (_, Some(_)) => PlanStatus::Executing,
         (Phase::Deliver, None) => PlanStatus::Executing,
         (_, None) if run.work.is_empty() && run.hold().is_some() => PlanStatus::Approved,

@@ -91,7 +91,8 @@ pub fn set_action_specs(
     place: Place,
 ) -> Option<(ValidationReport, Fact)> {
     let actions: Vec<Action> = run.plan()?.open_actions().cloned().collect();
-    let (mut specs, issues) = examine(&actions, findings);
+    let order = run.plan()?.sequence.as_ref().map(|sequence| sequence.order.clone()).unwrap_or_default();
+    let (mut specs, issues) = examine(&actions, findings, &order);
     for spec in &mut specs {
         if let Some(action) = actions.iter().find(|action| action.id == spec.id) {
             spec.digest = action_digest(action, spec, &ground);
@@ -334,7 +335,9 @@ pub fn recheck(run: &Run, id: &ActionId, finding: &Finding, ground: Ground) -> R
         return Err(Refusal::NeverLookedAt);
     };
     let ran = |action: &&Action| run.work.get(&action.id).is_some_and(|work| work.ended.is_some());
-    let before: Vec<&Action> = plan.open_actions().take_while(|a| a.id != *id).filter(ran).collect();
+    let sequence = plan.sequence.as_ref();
+    let before = sequence.map_or(vec![], |sequence| sequence.order.before(&sequence.actions, id));
+    let before: Vec<&Action> = before.into_iter().filter(ran).collect();
     let mut spec = match examine_again(&before, action, finding) {
         Ok(spec) => spec,
         Err(why) => return Ok(Recheck::Impossible(why)),
@@ -347,7 +350,7 @@ pub fn recheck(run: &Run, id: &ActionId, finding: &Finding, ground: Ground) -> R
     let specs = renewed(run, plan, spec, &ground);
     let counts = counts(plan.actions().filter(|action| specs.iter().any(|spec| spec.id == action.id)));
     Ok(Recheck::Renewed(Box::new(Fact::SpecsSet {
-        key: run.key(),
+        key: run.key_of(id),
         actor: Actor::System,
         reason: "what was approved has changed".to_owned(),
         ground,
@@ -377,14 +380,14 @@ fn renewed(run: &Run, plan: &Revision, spec: Spec, ground: &Ground) -> Vec<Spec>
 /// An action begins, under the digest that it was approved by.
 #[must_use]
 pub fn begin(run: &Run, action: &ActionId, digest: String) -> Fact {
-    Fact::ActionBegun { key: run.key(), action: action.clone(), digest }
+    Fact::ActionBegun { key: run.key_of(action), action: action.clone(), digest }
 }
 
 /// An action that turned out to be impossible begins and ends in one: after a crash it must not be found begun.
 #[must_use]
 pub fn begin_in_vain(run: &Run, action: &ActionId, why: &str) -> Vec<Fact> {
     let ended = Fact::ActionEnded {
-        key: run.next_key(),
+        key: run.key_after(action),
         action: action.clone(),
         outcome: Outcome::Failed { why: why.to_owned() },
         evidence: Evidence::default(),
@@ -435,7 +438,7 @@ pub(super) fn give_up(run: &Run, reason: &str) -> Vec<Fact> {
 
 pub(super) fn ended(run: &Run, action: &Action, outcome: Outcome, actual: &str) -> Fact {
     Fact::ActionEnded {
-        key: run.key(),
+        key: run.key_of(&action.id),
         action: action.id.clone(),
         outcome,
         evidence: Evidence::default(),

@@ -18,10 +18,6 @@ use crate::plan::{Decided, Level, QuestionId, ReplanDecision, ReplanPhase, Repla
 
 /// What comes first because of the newest result, or nothing.
 pub(super) fn reconsider<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
-    // An action that has begun comes to its end before the plan is changed under it.
-    if run.current_action().is_some() {
-        return None;
-    }
     if let Some(wish) = &run.replans.asked {
         return Some(Next::Note(vec![decision(run, &asked_by(run, wish), Source::Person, vec![], policy)]));
     }
@@ -93,7 +89,7 @@ fn level_asked_for(run: &Run) -> Level {
 
 fn by_person(decision: ReplanDecision, by: Account) -> Fresh {
     let said = Decided::Decision { decision: Box::new(decision) };
-    Fresh { phase: ReplanPhase::Reflection, said, asked: true, failed: None, by: Some(by) }
+    Fresh { phase: ReplanPhase::Reflection, said, asked: true, failed: None, by: Some(by), routed: false }
 }
 
 /// Something that the plan was made with and that is no longer so.

@@ -235,7 +235,8 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::NoSuchChoice { .. }
             | Notice::TwoOptions { .. }
             | Notice::BoxesUnseen { .. }
-            | Notice::NotYet { .. } => None,
+            | Notice::QuestionSettled { .. }
+            | Notice::NoSuchQuestion { .. } => None,
         },
     }
 }

@@ -274,6 +274,8 @@ pub struct Replans {
     pub all: Vec<Replan>,
     /// The newest result of which nobody has judged yet whether it changes the plan.
     pub fresh: Option<Fresh>,
+    /// Failures of which nobody has judged yet what follows from them; the oldest is put up first.
+    pub failures: Vec<ActionId>,
     /// What a person asked for and nobody has judged yet.
     pub asked: Option<AskedFor>,
     pub limit: Option<LimitHit>,
@@ -296,6 +298,8 @@ pub struct Fresh {
     pub failed: Option<ActionId>,
     /// A person asked for it.
     pub by: Option<Account>,
+    /// Whether the leader has given it to the planner.
+    pub routed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -65,8 +65,10 @@ impl Run {
 
     /// A phase has ended, with or without a word about replanning.
     pub(super) fn consider(&mut self, phase: ReplanPhase, said: Decided) {
-        let failed = self.replans.fresh.take().and_then(|fresh| fresh.failed);
-        self.replans.fresh = Some(Fresh { phase, said, asked: false, failed, by: None });
+        let before = self.replans.fresh.take().filter(|fresh| fresh.failed.is_some());
+        let routed = before.as_ref().is_some_and(|fresh| fresh.routed);
+        let failed = before.and_then(|fresh| fresh.failed);
+        self.replans.fresh = Some(Fresh { phase, said, asked: false, failed, by: None, routed });
     }
 
     fn decided(&mut self, at: Millis, fact: &ReplanFact) {
@@ -87,7 +89,10 @@ impl Run {
         };
         self.replans.decided += 1;
         match source {
-            Source::Result => self.replans.fresh = None,
+            Source::Result => {
+                self.replans.fresh = None;
+                self.next_failure();
+            }
             Source::Person => self.replans.asked = None,
             Source::Answer => {
                 self.talk.contradicted.clear();
@@ -199,6 +204,8 @@ impl Run {
         self.talk.withdraw();
         self.overtake(id);
         (self.replans.limit, self.replans.fresh, self.delivery) = (None, None, None);
+        self.replans.failures.clear();
+        self.lanes.clear();
         let origin = Origin { replan: id, level, reason, at };
         self.reflections =
             Reflections { all: std::mem::take(&mut self.reflections.all), ..Reflections::default() };
@@ -206,7 +213,8 @@ impl Run {
         let next = match (level, self.plan()) {
             (Level::Retry | Level::Partial | Level::Actions, Some(plan)) => self.rest_of(plan),
             (Level::Decomposition | Level::Goal, _) | (_, None) => {
-                // Step ids begin anew, and would be taken for the skipped ones of before.
+                // Step ids begin anew, and would be taken for those of before.
+                self.crew.begin_anew();
                 let skipped = std::mem::take(&mut self.skipped);
                 if let Some(plan) = self.revisions.last_mut() {
                     plan.skipped = skipped;
@@ -216,6 +224,7 @@ impl Run {
         };
         let set_aside = (level == Level::Goal).then(|| Box::new(self.set_goal_aside()));
         self.revisions.push(Revision { origin: Some(origin), problems: advice, set_aside, ..next });
+        self.cancel_escalations();
     }
 
     /// The plan without what is still open in it.
@@ -288,7 +297,7 @@ impl Run {
         let steps: Vec<Step> = sealed.chain(steps.iter().cloned()).collect();
         if let Some(plan) = self.revisions.last_mut() {
             plan.steps = steps;
-            plan.sequence = Some(Sequence { actions: actions.to_vec(), at });
+            plan.sequence = Some(Sequence::new(&plan.steps, actions.to_vec(), at));
         }
         self.look_for_undecided();
     }
@@ -358,7 +367,7 @@ impl Run {
     }
 
     /// What needs a step that failed cannot be done without it.
-    fn leave_out_after(&mut self, failed: &StepId) {
+    pub(super) fn leave_out_after(&mut self, failed: &StepId) {
         let Some(plan) = self.revisions.last_mut() else { return };
         let mut lost = vec![failed.clone()];
         while let Some(next) = plan

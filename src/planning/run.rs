@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Limits, Reached, Spent};
+use super::crew::{CrewState, Escalation};
 use super::effect::Key;
+use super::lanes::Lane;
 use super::notice::{StopReason, Trigger};
 use super::proposal::{Approval, Place, Proposal, Request};
 use super::replans::{LimitHit, Replan, ReplanState, Replans};
 use super::talk::{Design, Round, Talk};
 use super::work::{StepState, Work, Works};
-use crate::actions::{Ground, Spec};
+use crate::actions::{Ground, Order, Spec};
 use crate::domain::{Account, AccountId, CommentId, Lang, Millis, Permission, ThreadRef};
 use crate::plan::{Action, ActionId, Goal, Level, Question, Reflection, Step, StepId};
 
@@ -48,6 +50,9 @@ pub struct Run {
     /// #0 is the first plan; each replan adds one. The last is the one in force.
     pub revisions: Vec<Revision>,
     pub work: Works,
+    /// The steps that workers have in hand.
+    pub lanes: BTreeMap<StepId, Lane>,
+    pub crew: CrewState,
     pub skipped: BTreeMap<StepId, Account>,
     pub reflections: Reflections,
     pub delivery: Option<Delivery>,
@@ -58,8 +63,8 @@ pub struct Run {
     pub retry: Option<Retry>,
     /// Why the run cannot go on, before it is summed up and ended.
     pub broken: Option<String>,
-    /// An action of which nobody knows whether it happened.
-    pub unclear: Option<ActionId>,
+    /// Actions of which nobody knows whether they happened; people are asked about one after the other.
+    pub unclear: Vec<ActionId>,
     /// How often the current effect has failed.
     pub failed_asks: u32,
     /// How many effects have come to an end: names the one that is awaited now.
@@ -164,6 +169,16 @@ impl Revision {
 pub struct Sequence {
     pub actions: Vec<Action>,
     pub at: Millis,
+    /// Which steps wait for which.
+    pub order: Order,
+}
+
+impl Sequence {
+    #[must_use]
+    pub fn new(steps: &[Step], actions: Vec<Action>, at: Millis) -> Self {
+        let order = Order::of(steps, &actions);
+        Self { actions, at, order }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -251,6 +266,8 @@ pub enum Hold<'a> {
     /// It may not replan any more, and people say how to go on.
     Limit(&'a LimitHit),
     Approval(&'a Request),
+    /// Nothing else can be done before people have answered this.
+    Escalation(&'a Escalation),
     Budget(Reached),
 }
 
@@ -265,13 +282,16 @@ impl Run {
             event_at: None,
             lang: Lang::English,
             goal: None,
-            talk: Talk::default(),
+            // Who brings a plan along has thought it through.
+            talk: Talk { settled: how == Trigger::Document, ..Talk::default() },
             replans: Replans::default(),
             tools: BTreeMap::new(),
             accepted: BTreeSet::new(),
             hidden: 0,
             revisions: vec![],
             work: Works::default(),
+            lanes: BTreeMap::new(),
+            crew: CrewState::default(),
             skipped: BTreeMap::new(),
             reflections: Reflections::default(),
             delivery: None,
@@ -279,7 +299,7 @@ impl Run {
             pause: None,
             retry: None,
             broken: None,
-            unclear: None,
+            unclear: vec![],
             failed_asks: 0,
             progress: 0,
             budget: Limits::default(),
@@ -360,7 +380,7 @@ impl Run {
         if let Some(retry) = &self.retry {
             return Some(Hold::Retry(retry));
         }
-        if let Some(action) = &self.unclear {
+        if let Some(action) = self.unclear.first() {
             return Some(Hold::Unclear(action));
         }
         if !self.hears_people()
@@ -368,13 +388,16 @@ impl Run {
         {
             return Some(hold);
         }
+        if let Some(escalation) = self.waits_for_help() {
+            return Some(Hold::Escalation(escalation));
+        }
         self.budget.reached(&self.spent).filter(|_| !self.executed && self.broken.is_none()).map(Hold::Budget)
     }
 
     /// What a word of a person is about, also while other words are still being read.
     pub(super) fn awaits_word(&self) -> Option<Hold<'_>> {
         let paused = self.pause.as_ref().map(Hold::Paused);
-        let unclear = || self.unclear.as_ref().map(Hold::Unclear);
+        let unclear = || self.unclear.first().map(Hold::Unclear);
         paused.or_else(unclear).or_else(|| self.waits_for_people())
     }
 
@@ -432,11 +455,13 @@ impl Run {
         Key(format!("{}/{}/t0", self.id, self.progress + 1))
     }
 
-    /// The action that has begun and not ended.
-    #[must_use]
-    pub fn current_action(&self) -> Option<(&Action, &Work)> {
-        let plan = self.plan().filter(|_| self.work.is_any_at_work())?;
-        let action = plan.actions().find(|action| self.work.is_at_work(&action.id))?;
-        Some((action, self.work.get(&action.id)?))
+    /// The actions that have begun and not ended, one for each worker at most.
+    pub fn current_actions(&self) -> impl Iterator<Item = (&Action, &Work)> {
+        let plan = self.plan().filter(|_| self.work.is_any_at_work());
+        let at_work = |action: &&Action| self.work.is_at_work(&action.id);
+        plan.into_iter()
+            .flat_map(Revision::actions)
+            .filter(at_work)
+            .filter_map(|action| Some((action, self.work.get(&action.id)?)))
     }
 }

@@ -228,7 +228,7 @@ pub struct Talk {
     pub before: Option<String>,
     /// The newest comment that this is about.
     pub before_until: Option<CommentId>,
-    /// The design was settled in the run before.
+    /// The design was settled before: in an earlier run, or by whoever brought the plan along.
     pub settled: bool,
     /// How many designs and summaries there have been: each is a comment of its own.
     pub designs: u32,

@@ -1,11 +1,13 @@
 //! Purpose: what each fact of the conversation does to the run.
 
 use super::apply::{spend, takes};
+use super::crew::Escalation;
 use super::run::Run;
 use super::talk::{
     Changed, Choice, Design, Difference, Given, How, Purpose, Reply, Round, Talk, TalkFact, TurnedDown,
     Words, plain,
 };
+use crate::crew::Target;
 use crate::domain::{CommentId, Millis, Right, Verdict};
 use crate::plan::QuestionId;
 
@@ -20,7 +22,9 @@ impl Run {
         let design = self.talk.design.as_ref().filter(|design| design.approved.is_none());
         let decisions = design.is_some_and(|d| !d.decisions.is_empty() && d.comment.is_none());
         let review = design.is_some_and(|d| d.summary.is_some() && d.review.is_none());
-        round || decisions || review
+        let asks = |open: &Escalation| open.target == Target::People && open.comment.is_none();
+        let help = self.crew.open().any(asks);
+        round || decisions || review || help
     }
 
     pub(super) fn talks(&mut self, at: Millis, fact: &TalkFact) {

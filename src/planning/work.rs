@@ -41,12 +41,15 @@ pub struct Work {
     pub turns: Vec<Turn>,
     /// Calls outside of what was approved.
     pub refused: u32,
+    /// Whether what it changes is on the run's branch; else it is in the checkout of a worker.
+    pub on_branch: bool,
     pub ended: Option<Ended>,
 }
 
 /// One call of a worker, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
+    pub at: Millis,
     pub call: Call,
     pub result: Option<String>,
 }
@@ -77,8 +80,8 @@ impl Deref for Works {
 }
 
 impl Works {
-    pub(super) fn begin(&mut self, action: &ActionId, at: Millis) {
-        let work = Work { begun_at: at, turns: vec![], refused: 0, ended: None };
+    pub(super) fn begin(&mut self, action: &ActionId, at: Millis, on_branch: bool) {
+        let work = Work { begun_at: at, turns: vec![], refused: 0, on_branch, ended: None };
         self.forget(action);
         self.at_work.insert(action.clone());
         self.all.insert(action.clone(), work);
@@ -93,6 +96,14 @@ impl Works {
         work.ended = Some(ended);
     }
 
+    pub(super) fn put_on_branch(&mut self, action: &ActionId, pushed: bool) {
+        let Some(work) = self.all.get_mut(action).filter(|work| !work.on_branch) else { return };
+        work.on_branch = true;
+        if let Some(ended) = work.ended.as_mut().filter(|ended| ended.evidence.commit.is_some()) {
+            ended.evidence.pushed = Some(pushed);
+        }
+    }
+
     /// As if it had never begun.
     pub(super) fn forget(&mut self, action: &ActionId) {
         self.all.remove(action);
@@ -100,9 +111,9 @@ impl Works {
         self.failed.remove(action);
     }
 
-    pub(super) fn take_turn(&mut self, action: &ActionId, call: &Call) {
+    pub(super) fn take_turn(&mut self, action: &ActionId, at: Millis, call: &Call) {
         if let Some(work) = self.all.get_mut(action) {
-            work.turns.push(Turn { call: call.clone(), result: None });
+            work.turns.push(Turn { at, call: call.clone(), result: None });
         }
     }
 
@@ -121,6 +132,10 @@ impl Works {
 
     pub(super) fn is_any_at_work(&self) -> bool {
         !self.at_work.is_empty()
+    }
+
+    pub(super) fn at_work(&self) -> usize {
+        self.at_work.len()
     }
 
     pub(super) fn has_failures(&self) -> bool {
@@ -170,6 +185,7 @@ impl Run {
         let ended = |work: &Work| work.ended.as_ref().map(|ended| ended.evidence.clone());
         let committed = |evidence: &Evidence| evidence.commit.is_some();
         let mut all: Vec<(Millis, Evidence)> = (self.work.values())
+            .filter(|work| work.on_branch)
             .filter_map(|work| Some((work.begun_at, ended(work).filter(committed)?)))
             .collect();
         all.sort_by_key(|(begun_at, _)| *begun_at);
@@ -198,7 +214,10 @@ impl Run {
             .filter(|action| !left_out(action))
             .map(|action| (*action, self.work.get(&action.id)))
             .collect();
-        state_of(&works)
+        let state = state_of(&works);
+        // Done is what has been accepted, and not before.
+        let unaccepted = matches!(state, StepState::Done(_)) && self.lanes.contains_key(step);
+        if unaccepted { StepState::AtWork } else { state }
     }
 }
 
