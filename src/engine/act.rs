@@ -114,6 +114,7 @@ impl Doing {
                 Call::ReadFile { .. }
                 | Call::ListFiles { .. }
                 | Call::RunCommand { .. }
+                | Call::Report { .. }
                 | Call::Finish { .. },
             )
             | None => false,
@@ -175,7 +176,8 @@ impl Doing {
                 let arguments = arguments.clone();
                 self.call_for_worker(&call, arguments).await
             }
-            InScope::Finish => vec![],
+            // Words only: the leader answers them.
+            InScope::Report | InScope::Finish => vec![],
         }
     }
 

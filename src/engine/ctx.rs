@@ -18,7 +18,7 @@ use crate::config::{self, AutoApproval, Config, Deliver, Planning, Redactor, Rep
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Forge;
 use crate::llm::Model;
-use crate::planning::{Interactive, Key, OnLimit, Policy, ReplanPolicy, RunId};
+use crate::planning::{CrewPolicy, Fallback, Interactive, Key, OnLimit, Policy, ReplanPolicy, RunId};
 use crate::store::{Caught, History, Row, Store, Transcripts};
 
 /// "This thread has a new delivery." Losing one costs at most the poll interval.
@@ -33,6 +33,10 @@ pub struct Ctx {
     pub forges: Forges,
     pub planner: Model,
     pub worker: Model,
+    /// Decides whether a step is done.
+    pub judge: Model,
+    /// A second opinion on difficulties, if there is one.
+    pub advisor: Option<Model>,
     pub hands: Hands,
     pub config: Arc<Config>,
     pub policy: Policy,
@@ -50,6 +54,8 @@ pub struct Ctx {
     pub parallel: usize,
     /// The one thread that is driven; all of them when none is named.
     pub only: Option<ThreadRef>,
+    /// Takes what people say and shows what comes of it, and begins nothing.
+    pub only_hears: bool,
     /// What the names of new runs begin with.
     pub run_prefix: &'static str,
     pub clock: fn() -> Millis,
@@ -69,6 +75,8 @@ pub struct Ctx {
 pub struct Crew {
     pub planner: Model,
     pub worker: Model,
+    pub judge: Model,
+    pub advisor: Option<Model>,
     pub hands: Hands,
 }
 
@@ -76,7 +84,7 @@ impl Ctx {
     /// Without secrets to hide; whoever has some sets [`Ctx::redactor`].
     #[must_use]
     pub fn new(config: Arc<Config>, store: Store, forges: Forges, crew: Crew, owner: String) -> Self {
-        let Crew { planner, worker, hands } = crew;
+        let Crew { planner, worker, judge, advisor, hands } = crew;
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
         Self {
             history: History::new(&config.data_dir),
@@ -85,6 +93,8 @@ impl Ctx {
             forges,
             planner,
             worker,
+            judge,
+            advisor,
             hands,
             config,
             policy: Policy::default(),
@@ -96,6 +106,7 @@ impl Ctx {
             lease_ms: 15_000,
             parallel: 32,
             only: None,
+            only_hears: false,
             run_prefix: "",
             clock: super::now,
             paces,
@@ -137,6 +148,8 @@ impl Ctx {
             reflection_interval: settings.planning.reflection_interval.get(),
             max_reflections: settings.planning.max_reflection_count,
             delivers: settings.deliver != Deliver::None,
+            workers: settings.crew.workers.get(),
+            crew: self.crew_policy(settings),
             interactive: match settings.planning.interactive {
                 config::Interactive::Never => Interactive::Never,
                 config::Interactive::Auto => Interactive::Auto,
@@ -144,6 +157,31 @@ impl Ctx {
             },
             replan: replan_policy(&settings.planning),
             ..self.policy.clone()
+        }
+    }
+
+    fn crew_policy(&self, settings: &RepoSettings) -> CrewPolicy {
+        let crew = &settings.crew;
+        let ms = |hours: u32| i64::from(hours) * 3_600_000;
+        CrewPolicy {
+            limits: crate::crew::Limits {
+                planner: crew.limits.planner,
+                logic_validator: crew.limits.logic_validator,
+                external_advisor: crew.limits.external_advisor,
+                people: crew.limits.people,
+            },
+            advisor: self.advisor.is_some(),
+            remind_after_ms: ms(crew.remind_after_hours.get()),
+            answer_within_ms: ms(crew.answer_within_hours.get()),
+            on_no_answer: match crew.on_no_answer {
+                config::OnNoAnswer::Hold => Fallback::Hold,
+                config::OnNoAnswer::Skip => Fallback::SkipStep,
+                config::OnNoAnswer::Stop => Fallback::Stop,
+            },
+            reports: match crew.autonomy {
+                config::Autonomy::AfterEachStep => false,
+                config::Autonomy::DuringTheWork => true,
+            },
         }
     }
 
@@ -164,15 +202,19 @@ impl Ctx {
         }
     }
 
-    /// Completes every history file from the journal: a crash between commit and file write leaves a gap.
-    ///
-    /// # Errors
-    /// When the journal cannot be read. A history file that cannot be written is logged.
-    pub async fn catch_up_histories(&self) -> anyhow::Result<()> {
-        for thread in self.store.threads().await? {
+    /// Completes every history file from the journal: a crash between commit and file write leaves a gap. What cannot be
+    /// completed is logged, and is completed by the next fact of its thread or by the next start.
+    pub(super) async fn catch_up_histories(&self) {
+        let threads = match self.store.threads().await {
+            Ok(threads) => threads,
+            Err(error) => {
+                tracing::error!("cannot look for histories to complete; the next start will: {error:#}");
+                return;
+            }
+        };
+        for thread in threads {
             self.catch_up(&thread).await;
         }
-        Ok(())
     }
 
     async fn catch_up(&self, thread: &ThreadRef) {

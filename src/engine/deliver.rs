@@ -132,11 +132,7 @@ pub(super) async fn put_away(errand: &Errand) {
     }
     let put_away = async {
         let settings = settings_of(&errand.ctx, &errand.thread.project).await?;
-        let committed = run
-            .work
-            .values()
-            .any(|work| work.ended.as_ref().is_some_and(|ended| ended.evidence.commit.is_some()));
-        if committed && run.delivery.is_none() {
+        if run.commits().count > 0 && run.delivery.is_none() {
             if settings.deliver == Deliver::None {
                 return Ok(());
             }

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
+use super::asides::Manner;
 use super::ctx::Ctx;
 use crate::config::Notices;
 use crate::domain::{Millis, ThreadRef};
@@ -13,8 +14,7 @@ pub(super) struct Desk {
     pub lease: ThreadLease,
     pub record: Record,
     pub voice: Voice,
-    /// How much the repository wants to be told in comments.
-    pub notices: Notices,
+    pub manner: Manner,
     /// Facts that the record knows already and the journal does not: they share the next append, which is soon.
     held: Option<Held>,
 }
@@ -42,7 +42,7 @@ impl Desk {
             lease,
             record,
             voice: Voice { forge, bot_login: bot.login },
-            notices: Notices::Normal,
+            manner: Manner { notices: Notices::Normal, fallback: ctx.policy.crew.on_no_answer },
             held: None,
         })
     }
@@ -82,6 +82,12 @@ impl Desk {
         }
         self.held.get_or_insert(Held { at, facts: vec![] }).facts.extend(facts);
         Ok(())
+    }
+
+    /// Writes down what follows from what is known; what can wait for the next append does.
+    pub(super) async fn note(&mut self, ctx: &Ctx, facts: Vec<Fact>) -> anyhow::Result<()> {
+        let wait = facts.iter().all(|fact| matches!(fact, Fact::Crew(fact) if fact.may_wait()));
+        if wait { self.hold(ctx, facts) } else { self.append(ctx, facts, vec![]).await }
     }
 
     pub(super) fn is_holding(&self) -> bool {

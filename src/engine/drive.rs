@@ -10,10 +10,11 @@ use tokio::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use super::asides::Manner;
 use super::ctx::Ctx;
 use super::desk::Desk;
 use super::gate::Gate;
-use super::hands::Bench;
+use super::hands::Benches;
 use super::publish::{Drawn, Picture, Published};
 use super::settings::{Settled, settings};
 use super::{deliver, perform, publish, route};
@@ -100,10 +101,12 @@ pub(super) enum Done {
     /// The end of an action.
     Acted(Vec<Fact>),
     /// An action that this process began was not touched after all.
-    Untouched(Vec<Fact>),
+    Untouched {
+        action: ActionId,
+        facts: Vec<Fact>,
+    },
     Gate {
         action: ActionId,
-        bench: Arc<Bench>,
         said: Gate,
     },
     Published(Published),
@@ -118,8 +121,7 @@ pub(super) struct Drive<'a> {
     pub(super) handles: BTreeMap<Key, AbortHandle>,
     /// Ends an action in an orderly way: its processes are asked to go first.
     pub(super) stops: BTreeMap<Key, CancellationToken>,
-    /// The run's checkout, once it is needed.
-    pub(super) bench: Option<(String, Arc<Bench>)>,
+    pub(super) benches: Arc<Benches>,
     pub(super) policy: Policy,
     pub(super) policy_at: Option<Instant>,
     /// When to try again to read what nothing can go on without.
@@ -131,6 +133,8 @@ pub(super) struct Drive<'a> {
     pub(super) drawn_at: Option<Instant>,
     /// When to try again to show what could not be shown.
     pub(super) draw_after: Option<Millis>,
+    /// Whether something waits in the inbox until it is known what it may answer.
+    pub(super) unheard: bool,
     /// Deliveries that cannot be read yet, each with the time to try again.
     pub(super) put_off: BTreeMap<String, Millis>,
 }
@@ -145,7 +149,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         under_way: JoinSet::new(),
         handles: BTreeMap::new(),
         stops: BTreeMap::new(),
-        bench: None,
+        benches: Arc::default(),
         policy: ctx.policy.clone(),
         policy_at: None,
         try_after: None,
@@ -153,6 +157,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         altered: false,
         drawn_at: None,
         draw_after: None,
+        unheard: false,
         put_off: BTreeMap::new(),
     };
     loop {
@@ -160,7 +165,8 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
         drive.drop_unwanted();
         let timers = drive.start_effects().await?;
         drive.start_publishing().await?;
-        if drive.handles.is_empty() {
+        // Whoever only hears stays: what the run wants next is left to who comes after.
+        if drive.handles.is_empty() && !ctx.only_hears {
             return drive.finish(timers).await;
         }
         tokio::select! {
@@ -180,6 +186,7 @@ impl Drive<'_> {
     /// In the order of their arrival: a resume must not overtake the pause before it. Only stops may. While a preview is
     /// on its way, answers to it wait too: people can read it before it is known which comment it is.
     async fn take_deliveries(&mut self) -> anyhow::Result<()> {
+        self.unheard = false;
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
             let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
             let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
@@ -187,6 +194,7 @@ impl Drive<'_> {
                 self.desk.record.live_run().is_some_and(|run| run.awaits_preview() || run.awaits_post());
             let early = early && route::is_answer(&delivery, &self.desk.voice.bot_login);
             if waits || ((behind || early) && !route::is_stop(&delivery)) {
+                self.unheard |= early;
                 continue;
             }
             self.ctx.sightings.forget(self.desk.thread());
@@ -221,7 +229,7 @@ impl Drive<'_> {
     /// Starts what the run wants now; returns the times it wants to wait for.
     async fn start_effects(&mut self) -> anyhow::Result<Vec<(String, Millis)>> {
         let mut timers = vec![];
-        if !self.look_up_policy().await {
+        if self.ctx.only_hears || !self.look_up_policy().await {
             return Ok(timers);
         }
         loop {
@@ -245,7 +253,7 @@ impl Drive<'_> {
             Effect::Ask { key, question } => {
                 self.desk.append(self.ctx, vec![Fact::AskBegun { key: key.clone() }], vec![]).await?;
                 let (record, policy) = (self.desk.record.clone(), self.policy.clone());
-                let ask = perform::ask(Arc::clone(self.ctx), self.desk.thread().clone(), record, policy);
+                let ask = perform::ask(self.errand(), record, policy);
                 self.launch(key.clone(), async move { Done::Facts(ask(key, question).await) });
                 Ok(false)
             }
@@ -255,7 +263,7 @@ impl Drive<'_> {
             }
             Effect::Begin { key, action } => {
                 // What waits unread may be a stop.
-                if self.put_off.is_empty() {
+                if self.put_off.is_empty() && !self.unheard {
                     self.ask_at_gate(key, action);
                 }
                 Ok(false)
@@ -268,6 +276,14 @@ impl Drive<'_> {
                 if self.put_off.is_empty() {
                     self.act(key, &action, Some(call));
                 }
+                Ok(false)
+            }
+            Effect::Merge { key, step } => {
+                self.merge(key, step);
+                Ok(false)
+            }
+            Effect::Escalate { key, plea } => {
+                self.escalate(key, *plea);
                 Ok(false)
             }
             Effect::Deliver { key } => {
@@ -285,7 +301,7 @@ impl Drive<'_> {
                 Ok(false)
             }
             Effect::Note { facts, .. } => {
-                self.desk.append(self.ctx, facts, vec![]).await?;
+                self.desk.note(self.ctx, facts).await?;
                 Ok(true)
             }
         }
@@ -309,7 +325,8 @@ impl Drive<'_> {
         match settings(self.ctx, &self.desk.thread().project).await {
             Ok(Settled::Settings(settings)) => {
                 self.policy = self.ctx.policy_for(&settings);
-                self.desk.notices = settings.notices;
+                let fallback = self.policy.crew.on_no_answer;
+                self.desk.manner = Manner { notices: settings.notices, fallback };
             }
             // Looking at the repository will say so, and end the run.
             Ok(Settled::BrokenFile(_)) => self.policy = Policy { auto: None, ..self.ctx.policy.clone() },
@@ -357,12 +374,12 @@ impl Drive<'_> {
         match done {
             Done::Facts(facts) => self.take_facts(facts).await,
             Done::Acted(facts) => self.desk.hold(self.ctx, facts),
-            Done::Untouched(facts) => {
+            Done::Untouched { action, facts } => {
                 self.desk.append(self.ctx, facts, vec![]).await?;
-                self.note_begun(true);
+                self.note_begun(&action);
                 Ok(())
             }
-            Done::Gate { action, bench, said } => self.take_gate(key, action, bench, said).await,
+            Done::Gate { action, said } => self.take_gate(key, action, said).await,
             Done::Published(Published { run, mut replied, drawn }) => {
                 self.drop_foreign(run.as_ref(), &mut replied);
                 (self.shown, self.draw_after) = match drawn {
@@ -377,14 +394,17 @@ impl Drive<'_> {
     /// A preview of a run that has ended meanwhile is none of the run that lives now.
     fn drop_foreign(&self, run: Option<&RunId>, replied: &mut Vec<Fact>) {
         if self.desk.record.live_run().map(|live| &live.id) != run {
-            replied.retain(|fact| !matches!(fact, Fact::PreviewPosted { .. } | Fact::Talk(_)));
+            replied
+                .retain(|fact| !matches!(fact, Fact::PreviewPosted { .. } | Fact::Talk(_) | Fact::Crew(_)));
         }
     }
 
     async fn take_facts(&mut self, facts: Vec<Fact>) -> anyhow::Result<()> {
-        let worked = facts.iter().any(|fact| matches!(fact, Fact::Worked { .. }));
+        let worked = facts.iter().find_map(|fact| {
+            if let Fact::Worked { action, .. } = fact { Some(action.clone()) } else { None }
+        });
         self.desk.append(self.ctx, facts, vec![]).await?;
-        self.note_begun(worked);
+        worked.iter().for_each(|action| self.note_begun(action));
         Ok(())
     }
 

@@ -9,11 +9,12 @@ use super::ctx::Ctx;
 use super::desk::Written;
 use super::drive::{Done, Drive};
 use super::gate::{Gate, gate};
-use super::hands::{Bench, Trouble, bench};
-use super::{deliver, gate, preflight};
+use super::hands::{Bench, Benches, Trouble, Whose};
+use super::{ask_people, deliver, gate, merge, preflight};
+use crate::crew::Checkout;
 use crate::domain::ThreadRef;
-use crate::plan::{ActionId, Call};
-use crate::planning::{Effect, Fact, Key, Run, plan_tool};
+use crate::plan::{ActionId, Call, StepId};
+use crate::planning::{Effect, Fact, Key, Plea, Run, plan_tool};
 
 impl Drive<'_> {
     /// The one who is asked about anything in the checkout.
@@ -22,7 +23,7 @@ impl Drive<'_> {
             ctx: Arc::clone(self.ctx),
             thread: self.desk.thread().clone(),
             run: self.desk.record.run.clone(),
-            bench: self.bench.clone(),
+            benches: Arc::clone(&self.benches),
         }
     }
 
@@ -39,9 +40,9 @@ impl Drive<'_> {
         let errand = self.errand();
         self.launch(key.clone(), async move {
             let asked = async {
-                let (run, bench) = errand.ready().await?;
+                let (run, bench) = errand.ready_for(&action).await?;
                 let said = gate(&errand.ctx, &errand.thread, run, &action, &bench).await?;
-                Ok::<_, Trouble>(Done::Gate { action, bench, said })
+                Ok::<_, Trouble>(Done::Gate { action, said })
             };
             asked.await.unwrap_or_else(|trouble| Done::Facts(vec![gate::failed(key, trouble)]))
         });
@@ -61,16 +62,17 @@ impl Drive<'_> {
         let stop = CancellationToken::new();
         self.stops.insert(key.clone(), stop.clone());
         self.launch(key.clone(), async move {
-            let (run, bench) = match errand.ready().await {
+            let id = action.id.clone();
+            let (run, bench) = match errand.ready_for(&id).await {
                 Ok((run, bench)) => (Arc::clone(run), bench),
-                Err(trouble) => return untouched(begun, vec![gate::failed(key, trouble)]),
+                Err(trouble) => return untouched(begun, id, vec![gate::failed(key, trouble)]),
             };
             let Errand { ctx, thread, .. } = errand;
             let doing = Doing { ctx, thread, run, action, bench, begun, stop, key };
             match doing.look_again(call.as_ref()).await {
                 Ok(Again::GoOn) => {}
-                Ok(Again::Facts(facts)) => return untouched(begun, facts),
-                Err(trouble) => return untouched(begun, vec![gate::failed(doing.key, trouble)]),
+                Ok(Again::Facts(facts)) => return untouched(begun, id, facts),
+                Err(trouble) => return untouched(begun, id, vec![gate::failed(doing.key, trouble)]),
             }
             Done::Acted(match call {
                 Some(call) => doing.use_tool(call).await,
@@ -96,22 +98,26 @@ impl Drive<'_> {
         });
     }
 
+    pub(super) fn merge(&mut self, key: Key, step: StepId) {
+        let errand = self.errand();
+        self.launch(key.clone(), async move { Done::Facts(vec![merge::merge(&errand, key, step).await]) });
+    }
+
+    pub(super) fn escalate(&mut self, key: Key, plea: Plea) {
+        let errand = self.errand();
+        self.launch(key, async move { Done::Facts(vec![ask_people::ask_people(&errand, plea).await]) });
+    }
+
     /// What was begun or asked for in this very drive cannot have been carried out by anybody else.
-    pub(super) fn note_begun(&mut self, begun: bool) {
-        if let Some(run) = self.desk.record.live_run().filter(|_| begun) {
-            self.ctx.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(run.key());
+    pub(super) fn note_begun(&mut self, action: &ActionId) {
+        if let Some(run) = self.desk.record.live_run() {
+            self.ctx.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(run.key_of(action));
         }
     }
 
-    pub(super) async fn take_gate(
-        &mut self,
-        key: Key,
-        action: ActionId,
-        bench: Arc<Bench>,
-        said: Gate,
-    ) -> anyhow::Result<()> {
-        let Some(run) = self.desk.record.live_run().filter(|run| run.key() == key) else { return Ok(()) };
-        self.bench = Some((run.id.0.clone(), bench));
+    pub(super) async fn take_gate(&mut self, key: Key, action: ActionId, said: Gate) -> anyhow::Result<()> {
+        let live = self.desk.record.live_run();
+        let Some(run) = live.filter(|run| run.key_of(&action) == key) else { return Ok(()) };
         let (digest, impossible) = match said {
             Gate::Facts(facts) => return self.desk.append(self.ctx, facts, vec![]).await,
             Gate::Pass { digest } => (digest, None),
@@ -131,15 +137,15 @@ impl Drive<'_> {
             // A delivery waits: it is heard first, and then the gate is asked again.
             return self.desk.flush(self.ctx).await;
         }
-        self.note_begun(true);
+        self.note_begun(&action);
         Ok(())
     }
 }
 
 /// Nothing was done, so that what this process began is still known not to have happened.
-fn untouched(begun: Begun, facts: Vec<Fact>) -> Done {
+fn untouched(begun: Begun, action: ActionId, facts: Vec<Fact>) -> Done {
     match begun {
-        Begun::ByUs => Done::Untouched(facts),
+        Begun::ByUs => Done::Untouched { action, facts },
         Begun::Before => Done::Facts(facts),
     }
 }
@@ -149,18 +155,45 @@ pub(super) struct Errand {
     pub ctx: Arc<Ctx>,
     pub thread: ThreadRef,
     pub run: Option<Arc<Run>>,
-    bench: Option<(String, Arc<Bench>)>,
+    pub benches: Arc<Benches>,
 }
 
 impl Errand {
+    /// For somebody who has no checkout open.
+    pub(super) fn new(ctx: Arc<Ctx>, thread: ThreadRef, run: Option<Arc<Run>>) -> Self {
+        Self { ctx, thread, run, benches: Arc::default() }
+    }
+
+    fn run(&self) -> Result<&Arc<Run>, Trouble> {
+        self.run.as_ref().ok_or_else(|| Trouble::lasting("the run has ended"))
+    }
+
     /// The run with its checkout, which is opened if it is not yet.
     pub(super) async fn ready(&self) -> Result<(&Arc<Run>, Arc<Bench>), Trouble> {
-        let run = self.run.as_ref().ok_or_else(|| Trouble::lasting("the run has ended"))?;
-        if let Some((_, bench)) = self.bench.as_ref().filter(|(id, _)| *id == run.id.0) {
-            return Ok((run, Arc::clone(bench)));
+        Ok((self.run()?, self.benches.of_run(&self.whose().await?).await?))
+    }
+
+    /// The run with the checkout in which this action is done.
+    async fn ready_for(&self, action: &ActionId) -> Result<(&Arc<Run>, Arc<Bench>), Trouble> {
+        let run = self.run()?;
+        match run.step_of(action) {
+            Some(step) => Ok((run, self.bench_of(step).await?)),
+            None => self.ready().await,
         }
-        let forge = self.ctx.forge(self.thread.project.forge).map_err(|e| Trouble::lasting(e.to_string()))?;
-        let bot = forge.me().await?;
-        Ok((run, Arc::new(bench(&self.ctx, &self.thread.project, run, &bot).await?)))
+    }
+
+    /// The checkout in which a step is worked on: the worker's own, or that of the run.
+    pub(super) async fn bench_of(&self, step: &StepId) -> Result<Arc<Bench>, Trouble> {
+        let whose = self.whose().await?;
+        match whose.run.lanes.get(step).filter(|lane| lane.checkout == Checkout::Own) {
+            Some(lane) => self.benches.of_lane(&whose, &lane.name(step)).await,
+            None => self.benches.of_run(&whose).await,
+        }
+    }
+
+    async fn whose(&self) -> Result<Whose<'_>, Trouble> {
+        let (ctx, project, run) = (self.ctx.as_ref(), &self.thread.project, self.run()?);
+        let forge = ctx.forge(project.forge).map_err(|error| Trouble::lasting(error.to_string()))?;
+        Ok(Whose { ctx, project, run, bot: forge.me().await? })
     }
 }

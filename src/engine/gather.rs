@@ -148,12 +148,16 @@ impl Sight {
     fn of(question: Question) -> Self {
         match question {
             Question::Work
+            | Question::Judge
+            | Question::Advise
             | Question::Reflect
             | Question::MapAnswers
             | Question::Decide
             | Question::Evaluate
             | Question::OtherWay => Self::Work,
-            Question::Understand | Question::Discover | Question::Summarise => Self::Thread,
+            Question::ReadDocument | Question::Understand | Question::Discover | Question::Summarise => {
+                Self::Thread
+            }
             Question::Decompose | Question::Sequence | Question::Design | Question::Revise => Self::Plan,
         }
     }

@@ -1,5 +1,6 @@
 //! Purpose: what a run works with: its checkout, the gate to its files, the cage for commands, the servers of tools.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub struct Hands {
     pub sandbox: Option<Sandbox>,
 }
 
-/// The checkout of one run, kept open by its drive.
+/// A checkout, kept open by the drive of its run.
 pub(super) struct Bench {
     pub workspace: Workspace,
     pub files: Arc<Files>,
@@ -108,6 +109,64 @@ pub(super) async fn remote(ctx: &Ctx, project: &Project) -> Result<Remote, Troub
     Ok(Remote { url: access.url, auth })
 }
 
+/// Whose checkout it is, and who commits in it.
+pub(super) struct Whose<'a> {
+    pub ctx: &'a Ctx,
+    pub project: &'a Project,
+    pub run: &'a Run,
+    pub bot: Account,
+}
+
+/// The checkouts that a drive has open: that of the run, and those of its workers. Whoever needs one that somebody is
+/// just opening waits for it.
+#[derive(Default)]
+pub(super) struct Benches(tokio::sync::Mutex<BTreeMap<String, Arc<Bench>>>);
+
+impl Benches {
+    pub(super) async fn of_run(&self, whose: &Whose<'_>) -> Result<Arc<Bench>, Trouble> {
+        let mut open = self.0.lock().await;
+        own(&mut open, whose).await
+    }
+
+    /// A worker's, which begins where the run stands.
+    pub(super) async fn of_lane(&self, whose: &Whose<'_>, lane: &str) -> Result<Arc<Bench>, Trouble> {
+        let mut open = self.0.lock().await;
+        let name = format!("{}/{lane}", whose.run.id);
+        if let Some(bench) = open.get(&name) {
+            return Ok(Arc::clone(bench));
+        }
+        let workspace = own(&mut open, whose).await?.workspace.branch_off(lane).await?;
+        let bench = Arc::new(Bench::of(workspace)?);
+        open.insert(name, Arc::clone(&bench));
+        Ok(bench)
+    }
+
+    /// A worker's checkout is not needed any more.
+    pub(super) async fn put_away(&self, ctx: &Ctx, run: &Run, lane: &str) {
+        self.0.lock().await.remove(&format!("{}/{lane}", run.id));
+        if let Err(error) = ctx.hands.workspaces.forget_lane(&run.id.0, lane).await {
+            tracing::warn!("the checkout {lane} of run {} stays until the run ends: {error}", run.id);
+        }
+    }
+}
+
+async fn own(open: &mut BTreeMap<String, Arc<Bench>>, whose: &Whose<'_>) -> Result<Arc<Bench>, Trouble> {
+    let Whose { ctx, project, run, bot } = whose;
+    if let Some(bench) = open.get(&run.id.0) {
+        return Ok(Arc::clone(bench));
+    }
+    let bench = Arc::new(bench(ctx, project, run, bot).await?);
+    open.insert(run.id.0.clone(), Arc::clone(&bench));
+    Ok(bench)
+}
+
+impl Bench {
+    fn of(workspace: Workspace) -> Result<Self, Trouble> {
+        let files = Files::open(workspace.tree()).map_err(|error| Trouble::lasting(error.to_string()))?;
+        Ok(Self { workspace, files: Arc::new(files) })
+    }
+}
+
 /// The run's checkout as last committed.
 pub(super) async fn bench(ctx: &Ctx, project: &Project, run: &Run, bot: &Account) -> Result<Bench, Trouble> {
     let Some((place, ground)) = run.foundation() else {
@@ -126,8 +185,7 @@ pub(super) async fn bench(ctx: &Ctx, project: &Project, run: &Run, bot: &Account
         }
         opened => opened?,
     };
-    let files = Files::open(workspace.tree()).map_err(|error| Trouble::lasting(error.to_string()))?;
-    Ok(Bench { workspace, files: Arc::new(files) })
+    Bench::of(workspace)
 }
 
 /// Forges show a commit as the bot's own by this address.

@@ -1,10 +1,12 @@
 //! Purpose: keep what an action changed: one commit on the run's branch, and the branch on the forge.
 
 use super::act::{Begun, Doing};
+use super::ctx::Ctx;
 use super::hands::{Bench, Trouble, remote};
 use super::preflight::settings_of;
 use crate::actions::{RepoPath, is_sensitive};
 use crate::config::Deliver;
+use crate::domain::ThreadRef;
 use crate::plan::ActionKind;
 use crate::planning::{Evidence, Run};
 use crate::render;
@@ -34,7 +36,7 @@ impl Doing {
         }
         match self.bench.workspace.commit(&message, &named).await {
             Ok(Committed::Commit { commit, files, bytes }) => {
-                let (commit, pushed) = (Some(commit.as_str().to_owned()), Some(self.push().await));
+                let (commit, pushed) = (Some(commit.as_str().to_owned()), Some(self.push_at_once().await));
                 Ok(Evidence { commit, files, bytes, pushed, ..Evidence::default() })
             }
             Ok(Committed::NothingChanged) => Ok(Evidence::default()),
@@ -66,22 +68,27 @@ impl Doing {
         )))
     }
 
-    /// So that people can look at the commits that the card names. If it fails, delivering tries again and says so.
-    /// Returns whether they are on the forge.
-    async fn push(&self) -> bool {
-        let pushed = async {
-            if settings_of(&self.ctx, &self.thread.project).await?.deliver == Deliver::None {
-                return Ok(false);
-            }
-            let remote = remote(&self.ctx, &self.thread.project).await?;
-            push_branch(&self.bench, &self.run, &remote).await.map_err(Trouble::from)?;
-            Ok(true)
-        };
-        pushed.await.unwrap_or_else(|Trouble { reason, .. }| {
-            tracing::warn!("the work on {} is not pushed yet: {reason}", self.thread);
-            false
-        })
+    /// What a worker makes in a checkout of its own is pushed once it is on the run's branch.
+    async fn push_at_once(&self) -> bool {
+        !self.run.works_apart(&self.action.id) && push(&self.ctx, &self.thread, &self.run, &self.bench).await
     }
+}
+
+/// So that people can look at the commits that the card names. If it fails, delivering tries again and says so. Returns
+/// whether they are on the forge.
+pub(super) async fn push(ctx: &Ctx, thread: &ThreadRef, run: &Run, bench: &Bench) -> bool {
+    let pushed = async {
+        if settings_of(ctx, &thread.project).await?.deliver == Deliver::None {
+            return Ok(false);
+        }
+        let remote = remote(ctx, &thread.project).await?;
+        push_branch(bench, run, &remote).await.map_err(Trouble::from)?;
+        Ok(true)
+    };
+    pushed.await.unwrap_or_else(|Trouble { reason, .. }| {
+        tracing::warn!("the work on {thread} is not pushed yet: {reason}");
+        false
+    })
 }
 
 /// Only to the run's own branch, and never to the one that it will be merged into.

@@ -6,7 +6,7 @@
 //! (`drive.rs`) holds the thread's lease and is the only one that appends to its journal:
 //!
 //! 1. take the waiting deliveries, read each as facts (`route.rs`), append them;
-//! 2. start what `planning::next_effects` names (`perform.rs`), drop what it no longer wants;
+//! 2. start what `planning::next_effects` names (`perform.rs`, `act.rs`, `merge.rs`), drop what it no longer wants;
 //! 3. bring the visible thread in step with the record (`publish.rs`);
 //! 4. wait for whichever comes first: an effect's end, a new delivery (a poke), a lease to renew, shutdown;
 //! 5. nothing left to do: write the timers, give the lease back.
@@ -26,8 +26,10 @@
 
 mod act;
 mod asides;
+mod ask_people;
 mod boxes;
 mod clock;
+mod crew_asks;
 mod ctx;
 mod deliver;
 mod desk;
@@ -37,6 +39,8 @@ mod gate;
 mod gather;
 mod hands;
 mod keep;
+mod merge;
+mod moment;
 mod pace;
 mod perform;
 mod preflight;
@@ -85,7 +89,6 @@ impl Engine {
     pub async fn run(&self) -> anyhow::Result<()> {
         // Whoever held a lease in this installation's name is dead: the door lets in one process at a time.
         self.ctx.store.free_leases(&self.ctx.owner).await?;
-        self.ctx.catch_up_histories().await?;
         let mut drives = JoinSet::new();
         let mut pokes = self.ctx.pokes.subscribe();
         let sweeping = sweep::sweep_regularly(Arc::clone(&self.ctx));
@@ -104,7 +107,9 @@ impl Engine {
             }
             while drives.join_next().await.is_some() {}
         };
-        tokio::join!(claiming, sweeping);
+        // A thread that is worked on meanwhile completes its own history, so nobody has to wait for all the others.
+        let completing = self.ctx.shutdown.run_until_cancelled(self.ctx.catch_up_histories());
+        tokio::join!(claiming, sweeping, completing);
         Ok(())
     }
 

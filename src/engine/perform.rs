@@ -1,54 +1,55 @@
 //! Purpose: ask the model one question: gather what it may see, send it, turn the answer into a fact.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 
+use super::crew_asks;
 use super::ctx::Ctx;
+use super::errand::Errand;
 use super::gather::{Gathered, Kind, gather, messages, said as said_there};
-use crate::actions::tools_of;
+use super::hands::Trouble;
+use super::moment::moment;
+use crate::crew::{Advice, Judgement};
 use crate::domain::{CommentId, ThreadRef};
 use crate::forge::{Forge, ForgeError};
 use crate::llm::{Answered, Failure, LlmError};
-use crate::plan::{
-    Action, ActionId, ActionKind, Alternative, Decided, OtherWay, QuestionId, ReplanPhase, Step, StepId,
-};
+use crate::plan::{Action, ActionId, Alternative, Decided, OtherWay, QuestionId, Step, StepId};
 use crate::planning::{
-    AskProblem, Ended, Fact, Key, Outcome, Policy, Question, Record, ReplanFact, Reply, Revision, Run,
-    TalkFact, outline, told,
+    AskProblem, CrewFact, Ended, Fact, Key, Outcome, Policy, Question, Record, ReplanFact, Reply, Revision,
+    Run, TalkFact, document_read, judgement, told,
 };
-use crate::prompts::{Answer, Ask, Context, Decide, Moment, Task, Told, Usage, hidden_in, prompt};
+use crate::prompts::{Answer, Ask, Context, Decide, Told, Usage, hidden_in, prompt};
 
 /// How many of the actions before are told of; more would make every prompt longer than the one before it.
-const NEWEST: usize = 5;
+pub(super) const NEWEST: usize = 5;
 
 /// Why a question could not be answered.
-enum Unanswered {
+pub(super) enum Unanswered {
     Forge(ForgeError),
+    /// The checkout is out of reach.
+    Hands(Trouble),
     Model(Failure),
     Broken(String),
 }
 
 /// A question in waiting: everything it needs is its own, so that it can be dropped at any time.
 pub(super) fn ask(
-    ctx: Arc<Ctx>,
-    thread: ThreadRef,
+    errand: Errand,
     record: Record,
     policy: Policy,
 ) -> impl FnOnce(Key, Question) -> BoxFuture<'static, Vec<Fact>> {
     move |key, question| {
         Box::pin(async move {
-            let ready = match ready(&ctx, &thread, &record, question).await {
+            let ready = match ready(&errand, &record, question).await {
                 Ok(ready) => ready,
                 Err(unanswered) => return vec![unanswered.into_fact(key, question, &record)],
             };
             // What was summed up is kept and paid for, whatever becomes of the question.
             let summed = ready.before.as_ref().map(Before::fact);
-            let answered = match try_ask(&ctx, &thread, &record, &policy, ready).await {
-                Ok(asked) => asked.into_fact(key, question, &record),
-                Err(unanswered) => unanswered.into_fact(key, question, &record),
+            let answered = match try_ask(&errand, &record, &key, &policy, ready).await {
+                Ok(asked) => asked.into_facts(key, question, &record),
+                Err(unanswered) => vec![unanswered.into_fact(key, question, &record)],
             };
-            summed.into_iter().chain([answered]).collect()
+            summed.into_iter().chain(answered).collect()
         })
     }
 }
@@ -66,12 +67,8 @@ struct Ready {
     before: Option<Before>,
 }
 
-async fn ready(
-    ctx: &Ctx,
-    thread: &ThreadRef,
-    record: &Record,
-    question: Question,
-) -> Result<Ready, Unanswered> {
+async fn ready(errand: &Errand, record: &Record, question: Question) -> Result<Ready, Unanswered> {
+    let (ctx, thread) = (errand.ctx.as_ref(), &errand.thread);
     let (run, forge) = at(ctx, thread, record)?;
     let gathered = gather(ctx, forge, thread, run, question).await.map_err(Unanswered::Forge)?;
     let before = before(ctx, forge, thread, run, &gathered).await?;
@@ -86,20 +83,21 @@ fn at<'a>(ctx: &'a Ctx, thread: &ThreadRef, record: &'a Record) -> Result<(&'a R
 }
 
 async fn try_ask(
-    ctx: &Ctx,
-    thread: &ThreadRef,
+    errand: &Errand,
     record: &Record,
+    key: &Key,
     policy: &Policy,
     Ready { question, context, before }: Ready,
 ) -> Result<Asked, Unanswered> {
+    let (ctx, thread) = (errand.ctx.as_ref(), &errand.thread);
     let (run, forge) = at(ctx, thread, record)?;
     let hidden = hidden_in(&context);
     let ask = match question {
-        Question::Work => {
-            let plan = run.plan().ok_or_else(|| missing("steps"))?;
-            Ask::WorkerTurn { context, task: Box::new(task(ctx, run, plan).await?) }
-        }
+        Question::Work => crew_asks::worker(errand, run, key, &policy.crew, context).await?,
+        Question::Judge => crew_asks::judge(errand, run, key, context).await?,
+        Question::Advise => crew_asks::adviser(run, context)?,
         Question::MapAnswers => mapping(forge, thread, run, context).await?,
+        Question::ReadDocument => crew_asks::document(context),
         Question::Understand
         | Question::Decompose
         | Question::Sequence
@@ -117,8 +115,7 @@ async fn try_ask(
             typed(run, context, question, told)?
         }
     };
-    let model = if question == Question::Work { &ctx.worker } else { &ctx.planner };
-    let answered = model.answer(&ask).await;
+    let answered = crew_asks::model_of(ctx, question, run).answer(&ask).await;
     transcribe(ctx, run, &ask, &answered).await;
     let answered = answered.map_err(Unanswered::Model)?;
     Ok(Asked { answer: answered.answer, usage: answered.usage, hidden })
@@ -186,7 +183,7 @@ async fn before(
     Ok(Some(Before { summary, until, usage: answered.usage }))
 }
 
-fn missing(what: &str) -> Unanswered {
+pub(super) fn missing(what: &str) -> Unanswered {
     Unanswered::Broken(format!("the run has no {what} yet"))
 }
 
@@ -243,7 +240,11 @@ fn typed(run: &Run, context: Context, question: Question, told: Box<Told>) -> Re
             let limit = hit.limit.words().to_owned();
             Ask::AlternativeApproach { context, goal: goal()?, limit, wanted: Box::new(wanted), told }
         }
-        Question::Work | Question::MapAnswers => {
+        Question::Work
+        | Question::Judge
+        | Question::Advise
+        | Question::MapAnswers
+        | Question::ReadDocument => {
             return Err(Unanswered::Broken("this question is asked elsewhere".to_owned()));
         }
     })
@@ -274,79 +275,12 @@ async fn mapping(forge: &Forge, thread: &ThreadRef, run: &Run, context: Context)
     Ok(Ask::AnswerMapping { context, questions, words })
 }
 
-fn moment(run: &Run) -> Moment {
-    let fresh = run.replans.fresh.as_ref();
-    let plan = run.plan();
-    let outcomes: Vec<bool> = plan
-        .iter()
-        .flat_map(|plan| plan.actions())
-        .filter_map(|action| ended(run, action))
-        .map(|ended| ended.outcome == Outcome::Succeeded)
-        .collect();
-    let failed = outcomes.iter().filter(|good| !**good).count();
-    let in_a_row = outcomes.iter().rev().take_while(|good| !**good).count();
-    let all = plan.map_or(0, |plan| plan.actions().count());
-    let error = fresh.and_then(|fresh| fresh.failed.as_ref()).and_then(|id| run.work.get(id)?.ended.as_ref());
-    let error = error.and_then(|ended| match &ended.outcome {
-        Outcome::Failed { why } => Some(why.clone()),
-        Outcome::Succeeded => None,
-    });
-    let remaining = plan.iter().flat_map(|plan| plan.actions()).filter(|a| !run.work.contains_key(&a.id));
-    Moment {
-        phase: fresh.map_or(ReplanPhase::Reflection, |fresh| fresh.phase),
-        result: result_of(run),
-        error,
-        progress: [outcomes.len(), all, failed, in_a_row],
-        remaining: remaining
-            .take(NEWEST * 4)
-            .map(|action| format!("{}: {}", action.id, action.purpose))
-            .collect(),
-    }
-}
-
-/// What the phase that ended last came to.
-fn result_of(run: &Run) -> String {
-    let phase = run.replans.fresh.as_ref().map(|fresh| fresh.phase);
-    match (phase, run.plan()) {
-        (Some(ReplanPhase::GoalUnderstanding), _) | (_, None) => serde_json::json!(run.goal).to_string(),
-        (Some(ReplanPhase::TaskDecomposition), Some(plan)) => serde_json::json!(plan.steps).to_string(),
-        (Some(ReplanPhase::ActionSequence), Some(plan)) => outline(run, plan).join("\n"),
-        (Some(ReplanPhase::Execution | ReplanPhase::Reflection) | None, Some(plan)) => {
-            newest(run, plan).pop().unwrap_or_default()
-        }
-    }
-}
-
-async fn task(ctx: &Ctx, run: &Run, plan: &Revision) -> Result<Task, Unanswered> {
-    let (action, work) =
-        run.current_action().ok_or_else(|| Unanswered::Broken("there is no action to work on".to_owned()))?;
-    let step = plan.steps.iter().find(|step| step.id == action.task_id);
-    let turns = work.turns.iter().map(|turn| (turn.call.clone(), turn.result.clone().unwrap_or_default()));
-    let tool_schema = if action.action_type == ActionKind::Tool {
-        // One that is away is told of when it is called.
-        let mut schema = ctx.hands.mcp.tool(&action.tool).await.ok().map(|tool| tool.schema);
-        schema.iter_mut().for_each(|schema| ctx.redactor.clean_json(schema));
-        schema
-    } else {
-        None
-    };
-    Ok(Task {
-        objective: run.goal.as_ref().map_or(String::new(), |goal| goal.main_objective.clone()),
-        step: step.map_or(String::new(), |step| step.description.clone()),
-        action: action.clone(),
-        before: newest(run, plan),
-        turns: turns.collect(),
-        tools: tools_of(action).into_iter().map(str::to_owned).collect(),
-        tool_schema,
-    })
-}
-
-fn ended<'a>(run: &'a Run, action: &Action) -> Option<&'a Ended> {
+pub(super) fn ended<'a>(run: &'a Run, action: &Action) -> Option<&'a Ended> {
     run.work.get(&action.id)?.ended.as_ref()
 }
 
 /// The newest actions that ended, oldest first, each as one line of evidence.
-fn newest(run: &Run, plan: &Revision) -> Vec<String> {
+pub(super) fn newest(run: &Run, plan: &Revision) -> Vec<String> {
     let ended: Vec<String> = plan
         .actions()
         .filter_map(|action| ended(run, action).map(|ended| (action, ended)))
@@ -372,9 +306,13 @@ fn newest(run: &Run, plan: &Revision) -> Vec<String> {
 }
 
 impl Asked {
-    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
+    fn into_facts(self, key: Key, question: Question, record: &Record) -> Vec<Fact> {
         let Self { answer, usage, hidden } = self;
-        match answer {
+        vec![match answer {
+            Answer::Document { objective, steps } => {
+                let read = record.live_run().map(|run| document_read(run, objective, steps, usage, hidden));
+                return read.unwrap_or_else(|| vec![unexpected(key)]);
+            }
             Answer::Goal { goal, replan } => {
                 Fact::GoalUnderstood { key, goal, usage, hidden, replan, before: None }
             }
@@ -388,8 +326,8 @@ impl Asked {
                 Fact::Reflected { key, reflection: Some(reflection), usage: Some(usage), replan }
             }
             Answer::Turn(call) => {
-                let current = record.live_run().and_then(Run::current_action);
-                let action = current.map_or_else(|| ActionId(String::new()), |(action, _)| action.id.clone());
+                let action = record.live_run().and_then(|run| run.action_awaiting(&key));
+                let action = action.map_or_else(|| ActionId(String::new()), |action| action.id.clone());
                 Fact::Worked { key, action, call, usage }
             }
             Answer::Questions(questions) => Fact::Talk(TalkFact::QuestionsFound { key, questions, usage }),
@@ -411,12 +349,32 @@ impl Asked {
             Answer::Alternative(alternative) => {
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
             }
-        }
+            Answer::Judgement(opinion) => judged(record, key, Some(opinion), Some(usage)),
+            Answer::Advice(advice) => advised(record, key, Some(advice), Some(usage)),
+        }]
     }
 }
 
 fn numbered(record: &Record, actions: Vec<Action>) -> Vec<Action> {
     record.live_run().map_or_else(|| actions.clone(), |run| run.numbered(&actions))
+}
+
+fn judged(record: &Record, key: Key, opinion: Option<Judgement>, usage: Option<Usage>) -> Fact {
+    let fact = record.live_run().and_then(|run| judgement(run, &key, opinion, usage));
+    fact.map_or_else(|| unexpected(key), Fact::Crew)
+}
+
+fn advised(record: &Record, key: Key, advice: Option<Advice>, usage: Option<Usage>) -> Fact {
+    let number = record.live_run().and_then(crew_asks::asked).map(|escalation| escalation.number);
+    match number {
+        Some(number) => Fact::Crew(CrewFact::AdviceGiven { key, number, advice, usage }),
+        None => unexpected(key),
+    }
+}
+
+fn unexpected(key: Key) -> Fact {
+    let reason = "An answer came that nobody asked for.".to_owned();
+    Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None }
 }
 
 fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &Record) -> TalkFact {
@@ -435,8 +393,9 @@ impl Unanswered {
             }
             Self::Model(Failure { error, usage }) => {
                 tracing::warn!("the model did not answer {key}: {error}");
-                (lasts(&error), error.for_people().to_owned(), Some(usage))
+                (lasts(&error), error.for_people().into_owned(), Some(usage))
             }
+            Self::Hands(Trouble { problem, reason }) => (problem, reason, None),
             Self::Broken(what) => (AskProblem::Lasting, what, None),
         };
         // These are worth something, but no reason to stop.
@@ -445,6 +404,9 @@ impl Unanswered {
             (Question::Reflect, AskProblem::Lasting) => {
                 Fact::Reflected { key, reflection: None, usage, replan: Decided::Nothing }
             }
+            // Then what can be shown decides alone.
+            (Question::Judge, AskProblem::Lasting) => judged(record, key, None, usage),
+            (Question::Advise, AskProblem::Lasting) => advised(record, key, None, usage),
             (Question::Decide, AskProblem::Lasting) => {
                 Fact::Replan(ReplanFact::DecisionGiven { key, said, usage })
             }
@@ -465,10 +427,13 @@ impl Unanswered {
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage })
             }
             (
-                Question::Understand
+                Question::ReadDocument
+                | Question::Understand
                 | Question::Decompose
                 | Question::Sequence
                 | Question::Work
+                | Question::Judge
+                | Question::Advise
                 | Question::Reflect
                 | Question::Discover
                 | Question::MapAnswers
@@ -492,6 +457,7 @@ fn lasts(error: &LlmError) -> AskProblem {
         | LlmError::TooLong
         | LlmError::CutOff
         | LlmError::TooLarge
-        | LlmError::Unreadable(_) => AskProblem::Lasting,
+        | LlmError::Unreadable(_)
+        | LlmError::NoPlan(_) => AskProblem::Lasting,
     }
 }

@@ -60,7 +60,7 @@ impl Picture {
             answers: answers.collect(),
             card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, voice)?))),
             previews: previews(desk),
-            asides: run.map_or(vec![], |run| asides(run, voice, desk.notices)),
+            asides: run.map_or(vec![], |run| asides(run, voice, desk.manner)),
             face: run.map(|run| (format!("face/{}", run.id), render::reaction(run))),
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use super::ctx::Ctx;
+use super::errand::Errand;
 use super::route::rules_of;
 use super::settings::{Settled, settings};
 use super::{perform, preflight};
@@ -128,6 +129,8 @@ impl<'a> Memory<'a> {
             | Effect::Begin { .. }
             | Effect::Act { .. }
             | Effect::Use { .. }
+            | Effect::Merge { .. }
+            | Effect::Escalate { .. }
             | Effect::Deliver { .. } => return Ok(Then::Stop),
         }
         Ok(Then::GoOn)
@@ -136,7 +139,8 @@ impl<'a> Memory<'a> {
     async fn ask(&mut self, key: Key, question: Question) -> anyhow::Result<()> {
         self.note(vec![Fact::AskBegun { key: key.clone() }])?;
         let (record, policy) = (self.record.clone(), self.policy.clone());
-        let ask = perform::ask(Arc::clone(self.ctx), self.thread.clone(), record, policy);
+        let errand = Errand::new(Arc::clone(self.ctx), self.thread.clone(), record.run.clone());
+        let ask = perform::ask(errand, record, policy);
         let facts = ask(key, question).await;
         self.note(facts)
     }

@@ -186,7 +186,9 @@ fn lost(state: &Thread, how: Trigger, bot: &Account, label: Option<&str>) -> Opt
         return Some(EventKind::Closed);
     }
     match how {
-        Trigger::Assigned if !state.assignees.iter().any(|account| account.id == bot.id) => {
+        Trigger::Assigned | Trigger::Document
+            if !state.assignees.iter().any(|account| account.id == bot.id) =>
+        {
             Some(EventKind::Unassigned { assignee: bot.clone() })
         }
         Trigger::Labelled => {
@@ -194,6 +196,7 @@ fn lost(state: &Thread, how: Trigger, bot: &Account, label: Option<&str>) -> Opt
             Some(EventKind::Unlabelled { label: label.to_owned() })
         }
         Trigger::Assigned
+        | Trigger::Document
         | Trigger::Mentioned
         | Trigger::Retried
         | Trigger::ChangesRequested
