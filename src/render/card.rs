@@ -5,7 +5,7 @@ use super::notice::replan_line;
 use super::revisions::{count_earlier, footer, history, title, why};
 use super::status::{cost, status};
 use super::words::fitting;
-use super::{Voice, ledger, line, words};
+use super::{Voice, crew, ledger, line, words};
 use crate::domain::Reaction;
 use crate::planning::{Commits, EndState, Run};
 
@@ -48,7 +48,9 @@ fn text(run: &Run, voice: &Voice, size: Size) -> String {
     let is_revised = revised.is_some();
     parts.extend(revised);
     parts.extend(steps(run, is_revised, size.step));
+    parts.extend(crew::open_questions(run, voice));
     parts.extend(ledger::folded(run, size.step));
+    parts.extend(crew::settled_questions(run, size.step));
     parts.extend(history(run, size.earlier_plans, size.step));
     parts.extend(run.plan().filter(|plan| !plan.steps.is_empty()).map(|plan| footer(run, plan)));
     parts.extend(work_kept(run));
@@ -188,9 +190,9 @@ mod tests {
     }
 
     fn planned(text: &str, count: usize) -> Run {
-        let sequence = Sequence { actions: vec![], at: Millis(0) };
-        let revision =
-            Revision { steps: steps(count, text), sequence: Some(sequence), ..Revision::default() };
+        let steps = steps(count, text);
+        let sequence = Some(Sequence::new(&steps, vec![], Millis(0)));
+        let revision = Revision { steps, sequence, ..Revision::default() };
         Run { goal: Some(goal(text)), revisions: vec![revision], ..run() }
     }
 

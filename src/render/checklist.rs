@@ -1,5 +1,6 @@
 //! Purpose: the steps of a plan as boxes. A box is ticked from evidence in the journal, never because somebody said so.
 
+use super::crew::{held, holding, verdict, worker};
 use super::line;
 use super::sentences::reason;
 use super::status::who;
@@ -16,15 +17,31 @@ pub(super) fn checklist(run: &Run, plan: &Revision, cap: usize) -> String {
 
 fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
     let what = format!("**{}**: {}", step.id, line(&step.description, cap));
-    let (live, lang) = (run.is_live(), run.lang);
-    match run.step_state(plan, &step.id) {
-        StepState::Waiting => format!("- [ ] {what}"),
-        StepState::AtWork if live => format!("- [ ] {what} ⏳"),
-        StepState::AtWork => format!("- [ ] {what} — {}", lang.pick("begun", "着手済み")),
-        StepState::Done(ended) => format!("- [x] {what} — {}", evidence(&ended, lang)),
-        StepState::Failed(why) => format!("- [ ] {what} — ❌ {}", line(&reason(why, lang), cap)),
-        StepState::SkippedBy(by) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by, lang)),
-        StepState::LeftOut => format!("- [ ] ~~{what}~~ ⏭ {}", not_approved(lang)),
+    let (id, live, lang) = (&step.id, run.is_live(), run.lang);
+    let judged = |accepted: bool| verdict(run, id, accepted);
+    let in_hand = run.lanes.contains_key(id);
+    match (run.step_state(plan, id), holding(run, id)) {
+        (StepState::Waiting | StepState::AtWork, Some(holding)) => {
+            format!("- [ ] {what} — {}{}", held(holding, lang), judged(false))
+        }
+        // Where the whole plan is in doubt, it shows why.
+        (StepState::Failed(_), Some(holding)) if holding.step.is_some() => {
+            format!("- [ ] {what} — {}{}", held(holding, lang), judged(false))
+        }
+        (StepState::AtWork, None) if live => {
+            format!("- [ ] {what} ⏳{}{}", worker(run, id, cap), judged(false))
+        }
+        (StepState::Waiting, None) if live && in_hand => {
+            format!("- [ ] {what} ⏳{}{}", worker(run, id, cap), judged(false))
+        }
+        (StepState::Waiting, None) => format!("- [ ] {what}{}", judged(false)),
+        (StepState::AtWork, None) => format!("- [ ] {what} — {}", lang.pick("begun", "着手済み")),
+        (StepState::Done(ended), _) => format!("- [x] {what} — {}{}", evidence(&ended, lang), judged(true)),
+        (StepState::Failed(why), _) => {
+            format!("- [ ] {what} — ❌ {}{}", line(&reason(why, lang), cap), judged(false))
+        }
+        (StepState::SkippedBy(by), _) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by, lang)),
+        (StepState::LeftOut, _) => format!("- [ ] ~~{what}~~ ⏭ {}", not_approved(lang)),
     }
 }
 

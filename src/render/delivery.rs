@@ -2,6 +2,7 @@
 //! its commits, what was not done and why.
 
 use super::checklist::{done, evidence, not_approved, skipped};
+use super::crew::answers;
 use super::ledger::{assumptions, decided};
 use super::neutral::plain_line;
 use super::revisions::given_up;
@@ -10,6 +11,7 @@ use super::status::who;
 use super::words::{ended, fitting};
 use super::{Voice, line};
 use crate::domain::{Lang, ThreadRef};
+use crate::plan::StepId;
 use crate::planning::{Revision, Run, StepState};
 
 const TITLE_CAP: usize = 120;
@@ -38,6 +40,7 @@ fn body(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice, cap: usiz
         section("Done before the plan was changed", &done_before(run, cap)),
         section("Assumptions", &assumptions(run, cap)),
         section("Decisions", &design.map_or(vec![], |design| decided(design, run.lang, cap))),
+        section("Answered Questions", &answers(run, cap)),
         approvals(plan, run.lang),
         signature(run, voice),
     ];
@@ -140,6 +143,15 @@ pub fn commit_message(run: &Run, plan: &Revision, action: &crate::plan::Action) 
     let subject = if subject.is_empty() { action.action_type.as_str().to_owned() } else { subject };
     let step = step.map_or(String::new(), |step| plain_line(&step.description, 200));
     format!("{subject}\n\n{}: {step}\n\n{}", action.task_id, commit_trailer(run, action))
+}
+
+/// The message of the commit that takes a worker's changes onto the run's branch.
+#[must_use]
+pub fn merge_message(run: &Run, step: &StepId) -> String {
+    let plan = run.plan();
+    let step_is = plan.and_then(|plan| plan.steps.iter().find(|known| known.id == *step));
+    let about = step_is.map_or(String::new(), |step| plain_line(&step.description, 60));
+    format!("Merge {step}: {about}\n\nPlanwright-Step: {}/{step}", run.id)
 }
 
 /// The line that names an action in its commit.

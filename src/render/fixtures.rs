@@ -1,14 +1,16 @@
 //! Purpose: runs in all the states that a comment can be about, for the tests of this room.
 
 use super::Voice;
+use crate::crew::{By, Cause, Checkout, Judgement, Target, Weighed};
 use crate::domain::{Account, ForgeKind, Millis, Permission};
 use crate::plan::{
     Action, ActionId, ActionKind, ActionSpec, Complexity, DecisionPoint, DesignOption, Goal, Level, Question,
     QuestionId, QuestionKind, ReplanDecision, ReplanPhase, ReplanType, Step, StepId, Tradeoffs,
 };
 use crate::planning::{
-    Assumption, Choice, Design, Ended, Evidence, Given, How, Origin, Outcome, Purpose, Replan, ReplanState,
-    Revision, Round, Run, RunId, Sequence, Trigger, Verdict, Work,
+    Assumption, Choice, Design, Ended, Escalation, EscalationState, Evidence, Given, How, Lane, Origin,
+    Outcome, Purpose, Replan, ReplanState, Revision, Round, Run, RunId, Sequence, Taken, Trigger, Verdict,
+    Work,
 };
 
 /// 2024-11-28 10:00 UTC, and minutes after it.
@@ -71,11 +73,9 @@ pub(super) fn action(number: u32, step: &str) -> Action {
 /// A plan with one action for each step, numbered from `first` on.
 pub(super) fn plan(steps: &[(&str, &str)], first: u32) -> Revision {
     let actions = steps.iter().zip(first..).map(|((id, _), number)| action(number, id)).collect();
-    Revision {
-        steps: steps.iter().map(|(id, text)| step(id, text)).collect(),
-        sequence: Some(Sequence { actions, at: at(1) }),
-        ..Revision::default()
-    }
+    let steps: Vec<Step> = steps.iter().map(|(id, text)| step(id, text)).collect();
+    let sequence = Some(Sequence::new(&steps, actions, at(1)));
+    Revision { steps, sequence, ..Revision::default() }
 }
 
 pub(super) fn origin(replan: u32, level: Level, minutes: i64) -> Option<Origin> {
@@ -86,13 +86,13 @@ pub(super) fn origin(replan: u32, level: Level, minutes: i64) -> Option<Origin> 
 pub(super) fn done(minutes: i64, commit: &str) -> Work {
     let evidence = Evidence { commit: Some(commit.to_owned()), ..Evidence::default() };
     let ended = Ended { outcome: Outcome::Succeeded, evidence, actual: String::new() };
-    Work { begun_at: at(minutes), turns: vec![], refused: 0, ended: Some(ended) }
+    Work { begun_at: at(minutes), turns: vec![], refused: 0, on_branch: true, ended: Some(ended) }
 }
 
 pub(super) fn failed(minutes: i64, why: &str) -> Work {
     let outcome = Outcome::Failed { why: why.to_owned() };
     let ended = Ended { outcome, evidence: Evidence::default(), actual: String::new() };
-    Work { begun_at: at(minutes), turns: vec![], refused: 0, ended: Some(ended) }
+    Work { begun_at: at(minutes), turns: vec![], refused: 0, on_branch: true, ended: Some(ended) }
 }
 
 pub(super) fn worked(run: Run, works: &[(u32, Work)]) -> Run {
@@ -113,7 +113,7 @@ pub(super) fn revised_once() -> Run {
         origin: origin(1, Level::Partial, 10),
         sealed_steps: vec![StepId("task_1".to_owned())],
         sealed: vec![action(1, "task_1")],
-        sequence: Some(Sequence { actions, at: at(12) }),
+        sequence: Some(Sequence::new(&next.steps, actions, at(12))),
         ..next
     };
     let work =
@@ -235,4 +235,63 @@ pub(super) fn decided_design() -> Design {
     let choices = [("d-1", choice("opt-b", "we know it")), ("d-2", choice("opt-a", ""))];
     let choices = choices.map(|(id, choice)| (id.to_owned(), choice)).into();
     Design { choices, ..design() }
+}
+
+/// Five steps, of which the third builds on the second and the fourth on the third; the first is done.
+pub(super) fn crewed() -> Run {
+    let steps = [
+        ("task_1", "Read the code"),
+        ("task_2", "Add the token check"),
+        ("task_3", "Test it"),
+        ("task_4", "Tell of it"),
+        ("task_5", "Correct the spelling"),
+    ];
+    let mut plan = plan(&steps, 1);
+    plan.steps[2].dependencies = vec![StepId("task_2".to_owned())];
+    plan.steps[3].dependencies = vec![StepId("task_3".to_owned())];
+    let actions = plan.sequence.take().map_or(vec![], |sequence| sequence.actions);
+    plan.sequence = Some(Sequence::new(&plan.steps, actions, at(1)));
+    worked(Run { revisions: vec![plan], ..run() }, &[(1, done(2, "a1b2c3d4e5"))])
+}
+
+/// A question to people about `task_2`.
+pub(super) fn stuck(cause: Cause) -> Escalation {
+    Escalation {
+        number: 2,
+        cause,
+        target: Target::People,
+        step: Some(StepId("task_2".to_owned())),
+        action: Some(ActionId("a2".to_owned())),
+        issue: "The check needs `src/session.rs`, which is not part of the plan".to_owned(),
+        tried: vec![
+            "kept the token in the request".to_owned(),
+            "the logic validator: put it into the session".to_owned(),
+        ],
+        suggestion: Some("Change `src/session.rs` as well".to_owned()),
+        asked: vec!["maria".to_owned(), "joao".to_owned()],
+        at: at(5),
+        comment: None,
+        remind_at: Some(at(245)),
+        deadline: Some(at(1_445)),
+        overdue: false,
+        reminder: None,
+        advice: None,
+        state: EscalationState::Open,
+    }
+}
+
+pub(super) fn in_state(state: EscalationState) -> Escalation {
+    Escalation { state, deadline: None, ..stuck(Cause::Scope) }
+}
+
+pub(super) fn lane(worker: u32, attempt: u32) -> Lane {
+    Lane::new(worker, Checkout::Own, attempt, at(3))
+}
+
+/// A step that the judge looked at, and sent back so often.
+pub(super) fn judged(verdict: crate::crew::Verdict, rounds: u32) -> Taken {
+    let reasons = vec!["there is no test".to_owned()];
+    let judgement = Judgement { verdict, reasons, remarks: String::new(), contradiction: None };
+    let judged = Some(Weighed { judgement, by: By::Judge, overruled: None });
+    Taken { rounds, judged, ..Taken::default() }
 }

@@ -5,8 +5,12 @@
 
 mod card;
 mod checklist;
+mod crew;
+#[cfg(test)]
+mod crew_tests;
 mod delivery;
 mod design;
+mod escalation;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
@@ -24,8 +28,9 @@ mod status;
 mod words;
 
 pub use card::{card, reaction};
-pub use delivery::{commit_message, commit_trailer, delivery};
+pub use delivery::{commit_message, commit_trailer, delivery, merge_message};
 pub use design::{decisions, read_choices, review, turned_down};
+pub use escalation::{escalation, escalation_reminder};
 pub use neutral::line;
 pub use notice::{replan_line, replan_notice};
 pub use preview::{preview, read_boxes};

@@ -262,7 +262,7 @@ pub fn read_boxes(body: &str) -> (Vec<ActionId>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actions::{Finding, Found, Offered, examine};
+    use crate::actions::{Finding, Found, Offered, Order, examine};
     use crate::planning::Wanted;
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
         action.spec.arguments = serde_json::from_str(arguments).unwrap();
         let offered = Offered { hash: "h".to_owned(), read_only: false, destructive: false };
         let finding = Finding { found: Found::Nothing, tool: Some(offered), forbidden: None };
-        let (mut specs, issues) = examine(std::slice::from_ref(&action), &[finding]);
+        let (mut specs, issues) = examine(std::slice::from_ref(&action), &[finding], &Order::default());
         assert_eq!(issues, []);
         (action, specs.remove(0))
     }

@@ -6,7 +6,7 @@ use super::status::status;
 use super::words::ended;
 use super::{Voice, line};
 use crate::actions::number_of;
-use crate::domain::{Command, ForgeKind, Lang, Permission};
+use crate::domain::{ForgeKind, Lang, Permission};
 use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
@@ -60,8 +60,9 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
         Notice::NoSuchChoice { words, known } => no_such_choice(words, known, lang),
         Notice::TwoOptions { decision } => two_options(to, decision, lang, voice),
         Notice::AskedAltered { .. } => asked_altered(to, lang),
+        Notice::QuestionSettled { number } => question_settled(*number, lang),
+        Notice::NoSuchQuestion { number, open } => no_such_question(*number, open, lang, voice),
         Notice::BoxesUnseen { of } => boxes_unseen(*of, lang, voice),
-        Notice::NotYet { command } => not_yet(command, lang),
     }
 }
 
@@ -468,12 +469,29 @@ fn listed(ids: &[String], lang: Lang) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-fn not_yet(command: &Command, lang: Lang) -> String {
-    let verb = command.verb();
+fn question_settled(number: u32, lang: Lang) -> String {
     lang.pick(
-        format!("I understood `{verb}`, but this version of Planwright cannot do that yet. Nothing was changed."),
-        format!("`{verb}` は理解しましたが、このバージョンの Planwright ではまだ実行できません。何も変更していません。"),
+        format!("Question {number} is settled already, so this answer changes nothing. A plain comment still steers me."),
+        format!("質問 {number} はすでに解決済みのため、この回答では何も変わりません。通常のコメントでの指示は受け付けます。"),
     )
+}
+
+fn no_such_question(number: u32, open: &[u32], lang: Lang, voice: &Voice) -> String {
+    let known: Vec<String> =
+        open.iter().map(|n| voice.command(&format!("resolve {n} your answer"))).collect();
+    match known.as_slice() {
+        [] => lang.pick(
+            format!("There is no question {number}, and nobody waits for an answer now."),
+            format!("質問 {number} はありません。現在、回答待ちの質問もありません。"),
+        ),
+        known => {
+            let known = known.join(", ");
+            lang.pick(
+                format!("There is no question {number}. These wait for an answer: {known}."),
+                format!("質問 {number} はありません。回答待ちの質問: {known}"),
+            )
+        }
+    }
 }
 
 #[cfg(test)]
@@ -517,7 +535,8 @@ mod tests {
             | Notice::TwoOptions { .. }
             | Notice::AskedAltered { .. }
             | Notice::BoxesUnseen { .. }
-            | Notice::NotYet { .. } => {}
+            | Notice::QuestionSettled { .. }
+            | Notice::NoSuchQuestion { .. } => {}
         }
     }
 
@@ -555,10 +574,12 @@ mod tests {
             Notice::NoSuchChoice { words: text("q-9"), known: vec![] },
             Notice::TwoOptions { decision: text("d-1") },
             Notice::AskedAltered { comment: crate::domain::CommentId(4) },
+            Notice::QuestionSettled { number: 1 },
+            Notice::NoSuchQuestion { number: 9, open: vec![1, 3] },
+            Notice::NoSuchQuestion { number: 9, open: vec![] },
             Notice::BoxesUnseen { of: Boxes::Preview },
             Notice::BoxesUnseen { of: Boxes::Questions },
             Notice::BoxesUnseen { of: Boxes::Decisions },
-            Notice::NotYet { command: Command::Resolve { number: 1, text: String::new() } },
         ]
     }
 

@@ -131,7 +131,7 @@ fn as_it_ended(run: &Run, at: usize) -> Run {
     past.work = began
         .map(|(id, work)| {
             let (begun_at, ended) = (work.begun_at, work.ended.clone());
-            (id.clone(), Work { begun_at, turns: vec![], refused: 0, ended })
+            (id.clone(), Work { begun_at, turns: vec![], refused: 0, on_branch: true, ended })
         })
         .collect();
     let of_plan = run.revisions.get(at).map(|plan| &plan.skipped);

@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::crew::{also_asked, model, needs_help};
 use super::sentences::reason;
 use super::words::{count, moment};
 use super::{Voice, line};
 use crate::actions::number_of;
+use crate::crew::Target;
 use crate::domain::{Account, AccountKind, Lang};
+use crate::plan::Step;
 use crate::planning::{
     Design, EndState, Hold, Limit, Phase, Reached, Replan, Request, Resource, Revision, Round, Run,
     StepState, StopReason,
@@ -45,6 +48,7 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
             let stop = lang.pick(". ", "。");
             format!("⏸ {}{stop}{}", stuck(hit.limit, lang), limit_choices(run, voice))
         }
+        Some(Hold::Escalation(escalation)) => needs_help(escalation, lang, voice),
         None => at_work(run),
     }
 }
@@ -210,9 +214,25 @@ fn at_work(run: &Run) -> String {
 }
 
 fn executing(run: &Run, plan: Option<&Revision>) -> String {
+    if let Some(asked) = asks_a_model(run) {
+        return asked;
+    }
     let place = plan.map_or(String::new(), |plan| at_step(run, plan));
     let approved = plan.map_or(String::new(), |plan| approved_by(plan, run.lang));
-    run.lang.pick(format!("executing{place}{approved}"), format!("実行中{place}{approved}"))
+    let open = also_asked(run);
+    run.lang.pick(format!("executing{place}{approved}{open}"), format!("実行中{place}{approved}{open}"))
+}
+
+/// Nothing new is begun while a model is asked for help.
+fn asks_a_model(run: &Run) -> Option<String> {
+    let lang = run.lang;
+    let asked =
+        run.crew.open().find(|open| open.target != Target::People).filter(|_| run.lanes.is_empty())?;
+    let (whom, step) = (model(asked.target, lang), asked.step.as_ref()?);
+    Some(lang.pick(
+        format!("⏳ asking {whom} for advice on {step}"),
+        format!("⏳ {step} について{whom}に相談しています"),
+    ))
 }
 
 /// Between the goal and the steps, as long as the design is not accepted.
@@ -225,15 +245,28 @@ fn is_designing(run: &Run) -> bool {
     wanted && talk.design.as_ref().is_none_or(|design| design.approved.is_none())
 }
 
+/// The steps in hand, or the first that is open.
 fn at_step(run: &Run, plan: &Revision) -> String {
-    let open = plan
-        .steps
-        .iter()
-        .position(|step| matches!(run.step_state(plan, &step.id), StepState::AtWork | StepState::Waiting));
     let all = plan.steps.len();
-    open.map_or(String::new(), |at| {
-        run.lang.pick(format!(" step {} of {all}", at + 1), format!(": {all} ステップ中 {} 番目", at + 1))
-    })
+    let steps = || plan.steps.iter().zip(1..);
+    let is_open =
+        |step: &Step| matches!(run.step_state(plan, &step.id), StepState::AtWork | StepState::Waiting);
+    let in_hand = steps().filter(|(step, _)| run.lanes.contains_key(&step.id));
+    let mut places: Vec<String> = in_hand.map(|(_, at)| at.to_string()).collect();
+    if places.is_empty() {
+        places.extend(steps().find(|(step, _)| is_open(step)).map(|(_, at): (_, usize)| at.to_string()));
+    }
+    match places.as_slice() {
+        [] => String::new(),
+        [one] => run.lang.pick(format!(" step {one} of {all}"), format!(": {all} ステップ中 {one} 番目")),
+        [several @ .., last] => {
+            let several = several.join(", ");
+            run.lang.pick(
+                format!(" steps {several} and {last} of {all}"),
+                format!(": {all} ステップ中 {several}, {last} 番目"),
+            )
+        }
+    }
 }
 
 fn approved_by(plan: &Revision, lang: Lang) -> String {
