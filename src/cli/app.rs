@@ -170,20 +170,19 @@ pub fn local_bot() -> Account {
     Account { kind: AccountKind::Bot, ..Account::person(1, "planwright") }
 }
 
-/// The model that plays the planner.
-///
-/// # Errors
-/// When the role names no model, or its key cannot be read.
-pub fn planner(config: &Config, env: &Env) -> anyhow::Result<Model> {
-    model_of(config, env, Role::Planner)
-}
-
 /// The models and the hands of the server. Nothing is started yet but a try of the sandbox.
 pub(super) fn crew(config: &Config, env: &Env) -> anyhow::Result<Crew> {
     let mcp = Mcp::new(mcp_servers(config, env));
     let workspaces = Workspaces::new(&config.data_dir.join("work"));
     let hands = Hands { workspaces, mcp, sandbox: sandbox(config)? };
-    Ok(Crew { planner: planner(config, env)?, worker: model_of(config, env, Role::Worker)?, hands })
+    let advisor = config.models.roles.name(Role::Advisor);
+    Ok(Crew {
+        planner: model_of(config, env, Role::Planner)?,
+        worker: model_of(config, env, Role::Worker)?,
+        judge: model_of(config, env, Role::Judge)?,
+        advisor: advisor.map(|_| model_of(config, env, Role::Advisor)).transpose()?,
+        hands,
+    })
 }
 
 /// Rules may add servers for some repositories; which of them a repository may use is asked for each action.
@@ -247,7 +246,8 @@ fn mcp_server(name: String, server: &McpServer, env: &Env) -> ServerSettings {
     }
 }
 
-fn model_of(config: &Config, env: &Env, role: Role) -> anyhow::Result<Model> {
+/// The model that plays a role.
+pub(super) fn model_of(config: &Config, env: &Env, role: Role) -> anyhow::Result<Model> {
     let Some((name, model)) = config.models.of_role(role) else {
         bail!("`models.roles.{}` names no model", role.as_str())
     };

@@ -1,5 +1,6 @@
 //! Purpose: `doctor`: is everything connected? Each check says what it found, and what to do when it is not well.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -13,7 +14,7 @@ use crate::config::{Config, Env, Problem, Provider, Role, SecretRef, Severity};
 use crate::domain::{ForgeKind, Permission, Project};
 use crate::engine::Forges;
 use crate::forge::ForgeError;
-use crate::llm::LlmError;
+use crate::llm::{LlmError, Model};
 use crate::prompts::{Ask, Context};
 use crate::store::Store;
 
@@ -71,7 +72,7 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
             "see to what is named there (README, “Connect …”), then run this again",
         )),
     }
-    findings.push(model(&config, env).await);
+    findings.extend(models(&config, env).await);
     // What a server answered may hold anything, our own token too.
     let redactor = config.redactor(env);
     for finding in &mut findings {
@@ -233,11 +234,23 @@ async fn repo(args: &DoctorArgs, config: &Config, forges: &Forges) -> Vec<Findin
     vec![access, enabled]
 }
 
+/// Every model that plays a role, once. A role that names none is told of with the settings.
+async fn models(config: &Config, env: &Env) -> Vec<Finding> {
+    let mut asked = BTreeSet::new();
+    let mut findings = vec![];
+    for role in Role::ALL {
+        if let Some((name, settings)) = config.models.of_role(role)
+            && asked.insert(name)
+        {
+            let client = app::model_of(config, env, role);
+            findings.push(model(name, settings, client).await);
+        }
+    }
+    findings
+}
+
 /// Asks a small real question, so that the key, the model's name and its way of answering are all tried.
-async fn model(config: &Config, env: &Env) -> Finding {
-    let Some((name, settings)) = config.models.of_role(Role::Planner) else {
-        return Finding::bad("no model plays the planner", "name one in `models.roles.planner`");
-    };
+async fn model(name: &str, settings: &crate::config::Model, client: anyhow::Result<Model>) -> Finding {
     if settings.provider == Provider::Offline {
         return Finding::warning(
             format!(
@@ -246,8 +259,8 @@ async fn model(config: &Config, env: &Env) -> Finding {
             "configure `models.default` for real plans",
         );
     }
-    let planner = match app::planner(config, env) {
-        Ok(planner) => planner,
+    let client = match client {
+        Ok(client) => client,
         Err(error) => {
             let remedy = format!(
                 "put the key there, or write `api_key_env: null` in `models.{name}` if its server needs none"
@@ -262,7 +275,7 @@ async fn model(config: &Config, env: &Env) -> Finding {
         fence: "doctor".to_owned(),
         ..Context::default()
     };
-    match planner.answer(&Ask::GoalUnderstanding { context, told: Box::default() }).await {
+    match client.answer(&Ask::GoalUnderstanding { context, told: Box::default() }).await {
         Ok(answered) => {
             Finding::good(format!("the model `{name}` answers ({} tokens)", answered.usage.output_tokens))
         }
@@ -287,6 +300,7 @@ fn mend(section: &str, error: &LlmError) -> String {
         LlmError::Unreadable(_) => {
             "use a model that follows a JSON schema; small ones often cannot".to_owned()
         }
+        LlmError::NoPlan(_) => "mend the document".to_owned(),
     }
 }
 

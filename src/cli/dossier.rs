@@ -96,6 +96,7 @@ fn ends_plan(fact: &Fact) -> bool {
         | Fact::AskFailed { .. }
         | Fact::TimerFired { .. }
         | Fact::Talk(_)
+        | Fact::Crew(_)
         | Fact::Failed { .. } => false,
         Fact::Replan(fact) => goes_back(fact),
     }
@@ -202,6 +203,7 @@ impl Dossier {
             | Fact::Talk(_)
             | Fact::TimerFired { .. } => return,
             Fact::Replan(_) => &mut self.about_plan,
+            Fact::Crew(_) => &mut self.results,
         };
         pile.push(fact_of(entry));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::explain_talk;
 use super::phrases::{
     action, actions, amount, clip, clip_to, commit, digest, evidence, list, notice, plural, trigger,
 };
+use super::{explain_crew, explain_talk};
 use crate::actions::{Issue, Spec, number_of};
 use crate::domain::{Account, Permission};
 use crate::plan::{Action, ActionId, Call, Goal, Step};
@@ -114,6 +114,7 @@ impl Explainer {
             Fact::AskFailed { problem, reason, .. } => trouble("the model gave no answer", *problem, reason),
             Fact::Failed { reason } => format!("the run failed: {}", clip(reason)),
             Fact::Talk(fact) => return explain_talk::talk(fact),
+            Fact::Crew(fact) => return explain_crew::crew(fact),
             Fact::Replan(fact) => {
                 if let ReplanFact::RevisionMade { actions, .. } = fact {
                     self.remember(actions);
@@ -298,7 +299,8 @@ fn wish(call: &Call) -> String {
         Call::WriteFile { path, .. } => format!("wants to write `{}`", clip(path)),
         Call::CallTool { name, .. } => format!("wants to call `{}`", clip(name)),
         Call::RunCommand { command } => format!("wants to run `{}`", clip(&command.join(" "))),
-        Call::Finish { feedback } => format!("says: {}", clip(&feedback.summary)),
+        Call::Report { feedback } => format!("reports: {}", clip(&feedback.summary())),
+        Call::Finish { feedback } => format!("says: {}", clip(&feedback.summary())),
     }
 }
 

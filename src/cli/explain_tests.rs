@@ -337,7 +337,7 @@ fn is_own(fact: &Fact) -> bool {
         | Fact::AskFailed { .. }
         | Fact::TimerFired { .. }
         | Fact::Failed { .. } => true,
-        Fact::Talk(_) | Fact::Replan(_) => false,
+        Fact::Talk(_) | Fact::Replan(_) | Fact::Crew(_) => false,
     }
 }
 

@@ -100,8 +100,13 @@ fn tell(told: &[(&Entry, String)]) {
             run = Some(id);
             say(&paint(BOLD, &format!("run {id}")));
         }
-        say(&format!("{}  {words}", paint(DIM, &entry.at.to_string())));
+        say(&line(entry, words));
     }
+}
+
+/// When it was, and what.
+pub(super) fn line(entry: &Entry, words: &str) -> String {
+    format!("{}  {words}", paint(DIM, &entry.at.to_string()))
 }
 
 /// The file with a thread's history, which must be there.

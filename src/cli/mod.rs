@@ -1,7 +1,7 @@
 //! Purpose: the command line: reads arguments, wires the rooms together, prints for people or programs.
 //!
 //! Exit codes: 0 all is well, 1 something is wrong and was said on standard error, 2 the command was not understood.
-//! `plan` has three more: 3 it waits for a person, 4 it was cancelled, 130 it was left by Ctrl-C.
+//! `plan` and `lead` have three more: 3 it waits for a person, 4 it was cancelled, 130 it was left by Ctrl-C.
 
 pub mod app;
 pub mod config;
@@ -10,11 +10,14 @@ mod doctor;
 mod doctor_tools;
 mod dossier;
 mod explain;
+mod explain_crew;
 mod explain_talk;
 mod history;
 mod hook;
 mod instance;
 mod journal;
+mod lead;
+mod local;
 mod out;
 mod phrases;
 mod plan;
@@ -62,6 +65,9 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Plan with you in the terminal, on the git repository of this directory
     Plan(plan::PlanArgs),
+    /// Carry out a plan with a crew, and look after it: who works on what, and who is asked for help
+    #[command(subcommand, after_help = local::outcome::EXIT_CODES)]
+    Lead(lead::LeadCommand),
     /// Plan a thread and print what would be posted, without posting anything
     Simulate(simulate::SimulateArgs),
     /// List the runs, or show one with its plan
@@ -99,7 +105,7 @@ fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     let default_filter = match &args.command {
         Command::Serve => telemetry::DEFAULT_FILTER,
         // What goes wrong is said where the person looks, in between questions.
-        Command::Plan(_) => "off",
+        Command::Plan(_) | Command::Lead(_) => "off",
         Command::Demo(_)
         | Command::Simulate(_)
         | Command::Runs(_)
@@ -115,7 +121,8 @@ fn dispatch(args: &Args, env: &Env) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Serve => block_on(serve::run(config?, env, redactor)),
         Command::Demo(demo) => block_on(demo::run(demo)),
-        Command::Plan(plan) => block_on(plan::run(plan, plan::Loaded { config, path }, env)),
+        Command::Plan(plan) => block_on(plan::run(plan, local::Loaded { config, path }, env)),
+        Command::Lead(command) => block_on(lead::run(command, local::Loaded { config, path }, env)),
         Command::Simulate(simulate) => block_on(simulate::run(simulate, config?, env)),
         Command::Runs(command) => block_on(runs::run(command, config?)),
         Command::History(command) => block_on(history::run(command, config?)),

@@ -7,6 +7,14 @@ pub(super) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// A line of something that goes on for as long as somebody reads it.
+///
+/// # Errors
+/// When nobody does any more; see [`reader_left`].
+pub(super) fn stream(line: &str) -> std::io::Result<()> {
+    writeln!(std::io::stdout(), "{line}")
+}
+
 pub(super) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -37,6 +37,17 @@ pub(super) fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+/// How long ago something was.
+pub(super) fn age(ms: i64) -> String {
+    let minutes = ms / 60_000;
+    match minutes {
+        ..=0 => "just now".to_owned(),
+        1..=119 => format!("{minutes} min"),
+        120..=2_879 => format!("{} h", minutes / 60),
+        _ => format!("{} days", minutes / 1_440),
+    }
+}
+
 pub(super) fn list(items: &[String]) -> String {
     let named = items.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
     match items.len().saturating_sub(NAMED) {
@@ -131,6 +142,7 @@ pub(super) fn trigger(how: Trigger) -> &'static str {
         Trigger::Assigned => "assigned the bot",
         Trigger::Labelled => "put the label on",
         Trigger::Mentioned => "asked for a plan in a comment",
+        Trigger::Document => "gave the bot a plan to carry out",
         Trigger::Retried => "asked for what was left of the run before",
         Trigger::ChangesRequested => "asked for changes in a review",
         Trigger::Replanned => "asked for another plan after the end",
@@ -172,11 +184,14 @@ pub(super) fn notice(notice: &Notice) -> String {
         Notice::NoSuchChoice { words, .. } => format!("named `{}`, which was not put up", clip(words)),
         Notice::TwoOptions { decision } => format!("ticked more than one option of {}", clip(decision)),
         Notice::AskedAltered { .. } => "was told that what was asked has been put back as it was".to_owned(),
+        Notice::QuestionSettled { number } => {
+            format!("answered question {number}, which was settled already")
+        }
+        Notice::NoSuchQuestion { number, .. } => {
+            format!("answered question {number}, which nobody had asked")
+        }
         Notice::BoxesUnseen { .. } => {
             "changed boxes while nobody looked, which does not count; the thread was told".to_owned()
-        }
-        Notice::NotYet { command } => {
-            format!("wrote `{}`, which this version cannot do", clip(command.verb()))
         }
     }
 }
@@ -197,6 +212,13 @@ mod tests {
         ] {
             assert_eq!(actions(&ids(numbers)), said);
         }
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let minute = 60_000;
+        let ages = [0, 5, 119, 120, 60 * 47, 60 * 48].map(|minutes| age(minutes * minute));
+        assert_eq!(ages, ["just now", "5 min", "119 min", "2 h", "47 h", "2 days"]);
     }
 
     #[test]

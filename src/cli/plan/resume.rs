@@ -3,15 +3,14 @@
 use anyhow::bail;
 use serde_json::{Value, json};
 
+use super::super::local::need::waits_for;
+use super::super::local::{Way, is_meant};
+use super::super::phrases::age;
 use super::super::runs::{Known, records};
-use super::need::waits_for;
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 use crate::forge::Local;
 use crate::planning::Run;
 use crate::store::Store;
-
-/// What the names of runs begin with that were started here.
-pub(super) const PREFIX: &str = "planning-";
 
 /// An open run, as a list shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +68,7 @@ impl Runs {
 
     /// By the id, or enough of its beginning, with or without `planning-`.
     pub(super) fn find(&self, wanted: &str) -> anyhow::Result<&Open> {
-        let is_it = |id: &str| id.starts_with(wanted) || id.trim_start_matches(PREFIX).starts_with(wanted);
+        let is_it = |id: &str| is_meant(id, wanted);
         let found: Vec<&Open> = self.open.iter().filter(|open| is_it(&open.id)).collect();
         if let [one] = found.as_slice() {
             return Ok(one);
@@ -89,17 +88,7 @@ impl Runs {
 }
 
 fn planning((thread, record): &Known) -> Option<(&ThreadRef, &Run)> {
-    record.run.as_deref().filter(|run| run.id.0.starts_with(PREFIX)).map(|run| (thread, run))
-}
-
-fn age(ms: i64) -> String {
-    let minutes = ms / 60_000;
-    match minutes {
-        ..=0 => "just now".to_owned(),
-        1..=119 => format!("{minutes} min"),
-        120..=2_879 => format!("{} h", minutes / 60),
-        _ => format!("{} days", minutes / 1_440),
-    }
+    record.run.as_deref().filter(|run| run.id.0.starts_with(Way::Plan.prefix())).map(|run| (thread, run))
 }
 
 #[cfg(test)]
@@ -109,7 +98,7 @@ mod tests {
     #[test]
     fn runs_are_found_by_their_beginning() {
         let open = |id: &str| Open {
-            id: format!("{PREFIX}{id}"),
+            id: format!("planning-{id}"),
             thread: "local:web#1".parse().unwrap(),
             age: age(0),
             waits_for: "2 answers".to_owned(),
@@ -132,12 +121,5 @@ mod tests {
         }
         let none = Runs { open: vec![], ended: vec![] };
         assert!(none.find("x").unwrap_err().to_string().contains("none is open"));
-    }
-
-    #[test]
-    fn ages_are_short() {
-        let minute = 60_000;
-        let ages = [0, 5, 119, 120, 60 * 47, 60 * 48].map(|minutes| age(minutes * minute));
-        assert_eq!(ages, ["just now", "5 min", "119 min", "2 h", "47 h", "2 days"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Purpose: how `plan` ends: what is said last, and the exit code.
+//! Purpose: how a sitting ends: what is said last, and the exit code.
 
 use std::process::ExitCode;
 
@@ -10,30 +10,28 @@ use super::place::Repository;
 use crate::planning::{Delivery, EndState, Run};
 
 /// Said in `--help`, and the same for every way to call it.
-pub(super) const EXIT_CODES: &str = "\
+pub(in crate::cli) const EXIT_CODES: &str = "\
 Exit codes:
   0    the plan is carried out, or ready and put off by your choice
   1    something is wrong, or the run failed; standard error says why
   2    the command was not understood
   3    the run waits for a person (no terminal, and nothing in --answers)
   4    the run was cancelled or stopped, such as by a third rejection
-  130  left by Ctrl-C; `plan --resume` goes on";
+  130  left by Ctrl-C; everything so far is kept";
 
-pub(super) const WAITING: u8 = 3;
-pub(super) const CANCELLED: u8 = 4;
-pub(super) const INTERRUPTED: u8 = 130;
+pub(in crate::cli) const WAITING: u8 = 3;
+pub(in crate::cli) const CANCELLED: u8 = 4;
+pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
 /// What is said about a run that has ended.
-pub(super) fn ended(run: &Run, repository: &Repository, face: &mut Face) -> ExitCode {
+pub(in crate::cli) fn ended(run: &Run, repository: &Repository, face: &mut Face) -> ExitCode {
     let Some(end) = &run.end else { return ExitCode::FAILURE };
     let state = end.state.as_str();
-    let (reason, code) = match &end.state {
-        EndState::Completed => (None, ExitCode::SUCCESS),
-        EndState::Failed { reason } => (Some(reason.clone()), ExitCode::FAILURE),
-        EndState::Cancelled { .. } => (Some(cancelled(run).to_owned()), ExitCode::from(CANCELLED)),
-        EndState::Stopped { by, .. } => {
-            (Some(format!("It was stopped by @{}.", by.login)), ExitCode::from(CANCELLED))
-        }
+    let reason = match &end.state {
+        EndState::Completed => None,
+        EndState::Failed { reason } => Some(reason.clone()),
+        EndState::Cancelled { .. } => Some(cancelled(run).to_owned()),
+        EndState::Stopped { by, .. } => Some(format!("It was stopped by @{}.", by.login)),
     };
     let (branch, commit) = run.delivery.as_ref().map(|d| (&d.branch, &d.commit)).unzip();
     face.event(&json!({
@@ -53,7 +51,16 @@ pub(super) fn ended(run: &Run, repository: &Repository, face: &mut Face) -> Exit
             face.tell(&format!("\nThe run is {state}. {}", reason.unwrap_or_default()));
         }
     }
-    code
+    code(&end.state)
+}
+
+/// What a program is told about a run that has ended.
+pub(in crate::cli) fn code(end: &EndState) -> ExitCode {
+    match end {
+        EndState::Completed => ExitCode::SUCCESS,
+        EndState::Failed { .. } => ExitCode::FAILURE,
+        EndState::Cancelled { .. } | EndState::Stopped { .. } => ExitCode::from(CANCELLED),
+    }
 }
 
 fn cancelled(run: &Run) -> &'static str {

@@ -8,13 +8,13 @@ use tokio::sync::mpsc;
 /// After this long without a word, skipping is offered.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
-pub(super) struct Prompt {
+pub(in crate::cli) struct Prompt {
     lines: mpsc::UnboundedReceiver<String>,
     patience: Duration,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(in crate::cli) enum Heard {
     Line(String),
     /// Nothing for as long as patience lasts.
     Silence,
@@ -26,7 +26,7 @@ pub(super) enum Heard {
 
 impl Prompt {
     /// Reads standard input in a thread of its own: a read cannot be called off, and ends with the process.
-    pub(super) fn at_keyboard() -> Self {
+    pub(in crate::cli) fn at_keyboard() -> Self {
         let (send, lines) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines() {
@@ -40,13 +40,13 @@ impl Prompt {
     }
 
     /// Shows where to write. What was typed before cannot be meant for what is asked now.
-    pub(super) fn invite(&mut self, hint: &str) {
+    pub(in crate::cli) fn invite(&mut self, hint: &str) {
         while self.lines.try_recv().is_ok() {}
         let mut out = std::io::stdout();
         let _ = write!(out, "{hint} > ").and_then(|()| out.flush());
     }
 
-    pub(super) async fn hear(&mut self, moved: impl Future<Output = ()>) -> Heard {
+    pub(in crate::cli) async fn hear(&mut self, moved: impl Future<Output = ()>) -> Heard {
         tokio::select! {
             line = self.lines.recv() => line.map_or(Heard::Gone, Heard::Line),
             () = tokio::time::sleep(self.patience) => Heard::Silence,

@@ -1,4 +1,4 @@
-//! Purpose: the settings of `plan`: those of the file, narrowed to the one thread that the terminal is a face of.
+//! Purpose: the settings of a run in the terminal: those of the file, narrowed to the one thread that the terminal is a face of.
 
 use crate::config::{
     Approval, AutoApproval, Config, ConfigError, Env, Interactive, Model, Models, Planning, Provider,
@@ -7,7 +7,7 @@ use crate::config::{
 use crate::domain::Project;
 
 /// The settings file need not be there, unless it was named.
-pub(super) fn or_default(
+pub(in crate::cli) fn or_default(
     config: Result<Config, ConfigError>,
     named: bool,
     env: &Env,
@@ -27,7 +27,7 @@ pub(super) fn or_default(
 
 /// Only the local forge, and for all that may differ between repositories what holds for this one. Planning is on, for
 /// somebody has just asked for it; nothing runs before they said so.
-pub(super) fn for_thread(mut config: Config, project: &Project) -> Config {
+pub(in crate::cli) fn for_thread(mut config: Config, project: &Project) -> Config {
     let RepoSettings {
         triggers, planning, approval, crew, tools, deliver, budget, language, notices, ..
     } = config.for_repo(project);

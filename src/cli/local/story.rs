@@ -1,26 +1,30 @@
-//! Purpose: the conversation of `plan`: what the run needs is shown, and what somebody says to it goes onto the thread.
+//! Purpose: the conversation in the terminal: what the run needs is shown, and what somebody says to it goes onto the thread.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::face::Face;
+use super::guest::Guest;
 use super::need::{Need, need};
 use super::prompt::{Heard, Prompt};
 use super::seat::Seat;
 use super::sheet::{Said, Sheet};
-use super::words;
+use super::{Way, words};
 use crate::domain::{CommentId, Spoken, parse_command};
-use crate::planning::{Record, Round, Run};
+use crate::planning::{Record, Round, Run, RunId};
 use crate::render;
 
-pub(super) struct Story<'a> {
+pub(in crate::cli) struct Story<'a> {
     pub seat: &'a Seat,
     pub face: &'a mut Face,
-    pub sheet: Option<Sheet>,
-    pub prompt: Option<Prompt>,
-    /// The command that goes on with this run.
-    pub go_on: String,
+    pub sheet: &'a mut Sheet,
+    pub prompt: &'a mut Option<Prompt>,
+    pub way: Way,
+    pub config_option: &'a str,
+    /// The run that this is about; none when none began.
+    pub run: Option<RunId>,
     /// Replies of the bot that were shown.
     heard: BTreeSet<CommentId>,
     /// The requests that were approved here.
@@ -38,7 +42,7 @@ fn offer(round: &Round) -> String {
 
 /// Why the conversation is over.
 #[derive(Debug, PartialEq)]
-pub(super) enum Over {
+pub(in crate::cli) enum Over {
     Ended,
     /// The run never began; the bot has said why.
     NotBegun,
@@ -58,21 +62,24 @@ enum Move {
 
 impl<'a> Story<'a> {
     /// What the bot had written before is no news.
-    pub(super) fn new(
+    pub(in crate::cli) fn new(
         seat: &'a Seat,
-        face: &'a mut Face,
-        go_on: String,
+        guest: &'a mut Guest,
+        way: Way,
+        run: Option<RunId>,
         before: &[(CommentId, String)],
     ) -> Self {
         let heard = before.iter().map(|(id, _)| *id).collect();
-        Self { seat, face, sheet: None, prompt: None, go_on, heard, approved: BTreeSet::new() }
+        let Guest { face, sheet, prompt, config_option } = guest;
+        Self { seat, face, sheet, prompt, way, config_option, run, heard, approved: BTreeSet::new() }
     }
 
-    pub(super) async fn tell(&mut self) -> anyhow::Result<Over> {
+    pub(in crate::cli) async fn tell(&mut self) -> anyhow::Result<Over> {
         loop {
             let record = self.seat.rest(self.face).await?;
             self.show_replies();
-            let Some(run) = &record.run else { return Ok(Over::NotBegun) };
+            let is_it = |run: &&Arc<Run>| Some(&run.id) == self.run.as_ref();
+            let Some(run) = record.run.as_ref().filter(is_it) else { return Ok(Over::NotBegun) };
             let Some(need) = need(run) else { return Ok(Over::Ended) };
             self.face.show(run, &need, self.preview(&need).as_deref());
             match self.answer(&record, run, &need).await? {
@@ -110,11 +117,7 @@ impl<'a> Story<'a> {
             self.face.tell("\nYour approval is noted; the settings want that of somebody else as well.");
             return Ok(Move::Leave(self.wait(run, need)));
         }
-        let said = match &mut self.sheet {
-            Some(sheet) => sheet.says(need, run.talk.rejections.len())?,
-            None => Said::Nothing,
-        };
-        let next = match said {
+        let next = match self.sheet.says(need, run.talk.rejections.len())? {
             Said::Words(words) => {
                 self.face.tell(&format!("> {words}"));
                 Move::Say(words)
@@ -131,25 +134,15 @@ impl<'a> Story<'a> {
         Ok(next)
     }
 
-    /// Says what is waited for, and how to go on.
+    /// Says what is waited for. A question of the crew is answered by a command of its own.
     fn wait(&mut self, run: &Run, need: &Need<'_>) -> Over {
-        let open: Vec<String> = match need {
-            Need::Answer(round, _) => {
-                run.talk.unanswered(round).into_iter().map(|question| question.id.to_string()).collect()
+        let go_on = match need {
+            Need::Help(asked) => words::to_resolve(&run.id, asked.number, self.config_option),
+            Need::Answer(..) | Need::Choice(..) | Need::Review(_) | Need::Execute(_) | Need::Steer(_) => {
+                self.way.go_on(Some(&run.id), self.config_option)
             }
-            Need::Choice(design, _) => design.open_decisions().into_iter().map(|d| d.id.clone()).collect(),
-            Need::Review(_) | Need::Execute(_) | Need::Steer(_) => vec![],
         };
-        self.face.event(&json!({"event": "waiting", "for": need.name(), "open": open, "go_on": self.go_on}));
-        let what = match need {
-            Need::Answer(..) => format!("answers to {}", open.join(", ")),
-            Need::Choice(..) => format!("a choice for {}", open.join(", ")),
-            Need::Review(_) => "somebody to accept the design (`approve: true`) or not".to_owned(),
-            Need::Execute(_) => "somebody to say whether it is carried out (`execute: true`)".to_owned(),
-            Need::Steer(steer) => format!("somebody to decide: {}", steer.what),
-        };
-        self.face.tell(&format!("\nThe run waits for {what}."));
-        self.face.tell(&format!("Go on in a terminal with\n  {}\nor add `--answers FILE`.", self.go_on));
+        self.face.waits(run, need, &go_on);
         Over::Waiting
     }
 
@@ -182,6 +175,9 @@ impl<'a> Story<'a> {
             }
             Need::Review(_) => self.ask_review(seen, run).await,
             Need::Execute(_) => self.ask_execute(seen).await,
+            Need::Help(asked) => {
+                self.hear(seen, "your answer", None, |typed| words::resolve(asked.number, typed)).await
+            }
             Need::Steer(steer) => {
                 for ((way, _), number) in steer.ways.iter().zip(1..) {
                     self.face.tell(&format!("  {number}  {way}"));
@@ -239,7 +235,7 @@ impl<'a> Story<'a> {
         offer: Option<&str>,
         read: impl Fn(&str) -> Result<String, String>,
     ) -> Move {
-        let Some(prompt) = &mut self.prompt else { return Move::Leave(Over::Waiting) };
+        let Some(prompt) = self.prompt.as_mut() else { return Move::Leave(Over::Waiting) };
         let mut offer = offer;
         prompt.invite(hint);
         loop {
@@ -268,7 +264,7 @@ impl<'a> Story<'a> {
                     return Move::Again;
                 }
                 Heard::Gone => {
-                    let go_on = &self.go_on;
+                    let go_on = self.way.go_on(self.run.as_ref(), self.config_option);
                     self.face.tell(&format!("\nLeft. Everything so far is kept; go on with\n  {go_on}"));
                     return Move::Leave(Over::Waiting);
                 }

@@ -22,10 +22,12 @@ struct Written {
     /// Why not, when `approve` is false.
     why: Option<String>,
     execute: Option<bool>,
+    /// Answers to questions of the crew, by their numbers.
+    resolve: BTreeMap<u32, Value>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
+pub(in crate::cli) struct Sheet {
     written: Written,
     /// What was taken from it already. Nothing is said twice: what is asked again was not understood, or is new.
     taken: BTreeSet<String>,
@@ -33,7 +35,7 @@ pub(super) struct Sheet {
 
 /// What the sheet says to something that is asked.
 #[derive(Debug, PartialEq)]
-pub(super) enum Said {
+pub(in crate::cli) enum Said {
     Words(String),
     /// Not to be carried out now.
     NotNow,
@@ -41,7 +43,7 @@ pub(super) enum Said {
 }
 
 impl Sheet {
-    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn read(path: &Path) -> anyhow::Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(&text).with_context(|| format!("{} is no file of answers", path.display()))
@@ -58,13 +60,19 @@ impl Sheet {
         Ok(Self { written, taken: BTreeSet::new() })
     }
 
+    /// Whoever wants it carried out has said so by the command.
+    pub(in crate::cli) fn carry_out(&mut self) {
+        self.written.execute = Some(true);
+    }
+
     /// `turn` counts the designs that were turned down: the next one is asked about anew.
-    pub(super) fn says(&mut self, need: &Need<'_>, turn: usize) -> anyhow::Result<Said> {
+    pub(in crate::cli) fn says(&mut self, need: &Need<'_>, turn: usize) -> anyhow::Result<Said> {
         let (key, said) = match need {
             Need::Answer(_, question) => (question.id.to_string(), self.answer(question)?),
             Need::Choice(_, decision) => (format!("{}/{turn}", decision.id), self.choice(decision)?),
             Need::Review(_) => (format!("review/{turn}"), self.review()),
             Need::Execute(_) => ("execute".to_owned(), self.execute()),
+            Need::Help(asked) => (format!("question {}", asked.number), self.help(asked.number)?),
             Need::Steer(_) => return Ok(Said::Nothing),
         };
         Ok(if self.taken.insert(key) { said } else { Said::Nothing })
@@ -114,6 +122,12 @@ impl Sheet {
             Some(false) => Said::Words(words::reject(self.written.why.as_deref().unwrap_or_default())),
             None => Said::Nothing,
         }
+    }
+
+    fn help(&self, number: u32) -> anyhow::Result<Said> {
+        let Some(value) = self.written.resolve.get(&number) else { return Ok(Said::Nothing) };
+        let text = plain(value).with_context(|| format!("the answer to question {number}"))?;
+        Ok(text.and_then(|text| words::resolve(number, &text).ok()).map_or(Said::Nothing, Said::Words))
     }
 
     fn execute(&self) -> Said {
@@ -176,6 +190,14 @@ mod tests {
         assert_eq!(choice("{}").unwrap(), Said::Nothing);
         let unknown = choice("decisions: { d-1: opt-z }").unwrap_err().to_string();
         assert_eq!(unknown, "decision d-1 has no option `opt-z`; there are opt-a, opt-b");
+    }
+
+    #[test]
+    fn questions_of_the_crew_are_answered_by_number() {
+        let sheet = Sheet::parse("resolve: { 1: in UTC, 2: 3, 3: '' }").unwrap();
+        assert_eq!(sheet.help(1).unwrap(), Said::Words("/resolve 1 in UTC".to_owned()));
+        assert_eq!(sheet.help(2).unwrap(), Said::Words("/resolve 2 3".to_owned()));
+        assert_eq!((sheet.help(3).unwrap(), sheet.help(4).unwrap()), (Said::Nothing, Said::Nothing));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Purpose: how `plan` shows the thread: as text for a person, or one JSON object per line for a program.
+//! Purpose: how the thread is shown in a terminal: as text for a person, or one JSON object per line for a program.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
@@ -8,19 +8,21 @@ use serde_json::{Value, json};
 
 use super::super::out::{complain, say};
 use super::super::terminal::{self, BOLD, DIM, paint};
+use super::asked;
 use super::need::Need;
 use crate::domain::ForgeKind;
+use crate::engine::now;
 use crate::plan::{DecisionPoint, Question};
-use crate::planning::{Design, Request, Round, Run, plan_tool};
+use crate::planning::{Design, Escalation, Request, Round, Run, plan_tool};
 use crate::render::{self, Voice};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::cli) enum Kind {
     Text,
     Json,
 }
 
-pub(super) struct Face {
+pub(in crate::cli) struct Face {
     kind: Kind,
     /// What was shown already.
     shown: BTreeSet<String>,
@@ -36,21 +38,21 @@ struct Line {
 }
 
 impl Face {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(in crate::cli) fn new(kind: Kind) -> Self {
         let fancy = std::io::stderr().is_terminal();
         let line = Line { fancy, text: String::new(), since: Instant::now(), drawn: false };
         Self { kind, shown: BTreeSet::new(), line }
     }
 
     /// Something for programs; people are told otherwise.
-    pub(super) fn event(&self, event: &Value) {
+    pub(in crate::cli) fn event(&self, event: &Value) {
         if self.kind == Kind::Json {
             say(&event.to_string());
         }
     }
 
     /// Something for people; programs are told otherwise.
-    pub(super) fn tell(&mut self, text: &str) {
+    pub(in crate::cli) fn tell(&mut self, text: &str) {
         self.quiet();
         if self.kind == Kind::Text {
             say(text);
@@ -73,7 +75,7 @@ impl Face {
     }
 
     /// What the run is at: a line that changes, or one line for each change when nobody watches.
-    pub(super) fn doing(&mut self, what: &str) {
+    pub(in crate::cli) fn doing(&mut self, what: &str) {
         let new = self.line.text != what;
         if new {
             self.line.text = what.to_owned();
@@ -89,7 +91,7 @@ impl Face {
     }
 
     /// Takes the line away.
-    pub(super) fn quiet(&mut self) {
+    pub(in crate::cli) fn quiet(&mut self) {
         if std::mem::take(&mut self.line.drawn) {
             let mut err = std::io::stderr();
             let _ = write!(err, "\r\u{1b}[K").and_then(|()| err.flush());
@@ -97,12 +99,13 @@ impl Face {
     }
 
     /// Shows what is asked for, once.
-    pub(super) fn show(&mut self, run: &Run, need: &Need<'_>, preview: Option<&str>) {
+    pub(in crate::cli) fn show(&mut self, run: &Run, need: &Need<'_>, preview: Option<&str>) {
         match need {
             Need::Answer(round, question) => self.question(run, round, question),
             Need::Choice(design, decision) => self.decision(run, design, decision),
             Need::Review(design) => self.review(run, design),
             Need::Execute(request) => self.plan(run, request, preview),
+            Need::Help(asked) => self.asked(asked),
             Need::Steer(steer) => {
                 self.card(run);
                 self.tell(&steer.what);
@@ -177,6 +180,49 @@ impl Face {
         }
     }
 
+    fn asked(&mut self, asked: &Escalation) {
+        if !self.first(format!("escalation {}", asked.number)) {
+            return;
+        }
+        self.event(&json!({"event": "escalation", "escalation": asked::describe(asked, now())}));
+        let about = asked.step.as_ref().map_or_else(|| "the whole plan".to_owned(), ToString::to_string);
+        self.title(&format!("Question {} about {about}: {}", asked.number, render_text(&asked.issue)));
+        for tried in &asked.tried {
+            self.tell_wrapped("  ", &paint(DIM, &format!("tried: {}", render_text(tried))));
+        }
+        if let Some(suggestion) = &asked.suggestion {
+            self.tell_wrapped("  ", &format!("suggested: {}", render_text(suggestion)));
+        }
+    }
+
+    /// Says what is waited for, and how to go on.
+    pub(in crate::cli) fn waits(&mut self, run: &Run, need: &Need<'_>, go_on: &str) {
+        let open: Vec<String> = match need {
+            Need::Answer(round, _) => {
+                run.talk.unanswered(round).into_iter().map(|question| question.id.to_string()).collect()
+            }
+            Need::Choice(design, _) => design.open_decisions().into_iter().map(|d| d.id.clone()).collect(),
+            Need::Help(asked) => vec![asked.number.to_string()],
+            Need::Review(_) | Need::Execute(_) | Need::Steer(_) => vec![],
+        };
+        self.event(&json!({"event": "waiting", "for": need.name(), "open": open, "go_on": go_on}));
+        let what = match need {
+            Need::Answer(..) => format!("answers to {}", open.join(", ")),
+            Need::Choice(..) => format!("a choice for {}", open.join(", ")),
+            Need::Review(_) => "somebody to accept the design (`approve: true`) or not".to_owned(),
+            Need::Execute(_) => "somebody to say whether it is carried out (`execute: true`)".to_owned(),
+            Need::Help(asked) => format!("an answer to question {} by {}", asked.number, asked::whom(asked)),
+            Need::Steer(steer) => format!("somebody to decide: {}", steer.what),
+        };
+        self.tell(&format!("\nThe run waits for {what}."));
+        self.tell(&match need {
+            Need::Help(_) => format!("Answer it with\n  {go_on}"),
+            Need::Answer(..) | Need::Choice(..) | Need::Review(_) | Need::Execute(_) | Need::Steer(_) => {
+                format!("Go on in a terminal with\n  {go_on}\nor add `--answers FILE`.")
+            }
+        });
+    }
+
     /// The plan as it stands on the card, and to the letter what would be done.
     fn plan(&mut self, run: &Run, request: &Request, preview: Option<&str>) {
         if !self.first(format!("plan {}/{}", run.revisions.len(), request.number)) {
@@ -195,7 +241,7 @@ impl Face {
         }
     }
 
-    pub(super) fn card(&mut self, run: &Run) {
+    pub(in crate::cli) fn card(&mut self, run: &Run) {
         if let Some(card) = card(run) {
             self.tell("");
             self.tell_wrapped("  ", &terminal::markdown(&card));
@@ -203,7 +249,7 @@ impl Face {
     }
 
     /// A reply of the bot to what was said.
-    pub(super) fn reply(&mut self, text: &str) {
+    pub(in crate::cli) fn reply(&mut self, text: &str) {
         self.event(&json!({"event": "reply", "text": text}));
         self.tell_wrapped("  ", &terminal::markdown(text));
     }

@@ -1,4 +1,4 @@
-//! Purpose: where `plan` works: a git repository on this machine as a project of the local forge, and the person there.
+//! Purpose: where a run in the terminal works: a git repository on this machine as a project of the local forge, and the person there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +10,13 @@ use crate::domain::{Account, AccountId, Event, ForgeKind, Permission, Project, T
 use crate::engine::now;
 use crate::forge::local::{NewThread, Visibility};
 use crate::forge::{ForgeError, World};
+use crate::planning::DOCUMENT_LABEL;
 
 /// What the engine reads of a repository without a checkout.
 const DOCUMENTS: [&str; 4] = [REPO_FILE, "README.md", "CONTRIBUTING.md", "AGENTS.md"];
 const LONGEST_TITLE: usize = 120;
 
-pub(super) struct Repository {
+pub(in crate::cli) struct Repository {
     /// What git calls the common directory: the bare part, of which work trees are made.
     pub git: PathBuf,
     /// The branch that the work starts from.
@@ -26,7 +27,7 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    pub(super) fn find(dir: &Path) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn find(dir: &Path) -> anyhow::Result<Self> {
         let git = match ask(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"])? {
             Some(git) => PathBuf::from(git),
             None => {
@@ -48,7 +49,7 @@ impl Repository {
     }
 
     /// The project of this repository, by the directory that it stands for.
-    pub(super) fn project(&self, world: &World) -> anyhow::Result<Project> {
+    pub(in crate::cli) fn project(&self, world: &World) -> anyhow::Result<Project> {
         let known = world.projects().find(|(_, state)| state.git.as_deref() == Some(&self.git));
         if let Some((project, _)) = known {
             return Ok(project.clone());
@@ -64,7 +65,7 @@ impl Repository {
     }
 
     /// The project with its people and documents as they are now.
-    pub(super) fn furnish(&self, world: &mut World, p: &Project, me: &Account) -> anyhow::Result<()> {
+    pub(in crate::cli) fn furnish(&self, world: &mut World, p: &Project, me: &Account) -> anyhow::Result<()> {
         if world.project(p).is_err() {
             world.add_project(p, Visibility::Private);
             world.set_git(p, &self.git)?;
@@ -82,32 +83,51 @@ impl Repository {
     }
 }
 
-/// Opens the issue that the words are about.
-pub(super) fn open(
+/// What somebody wants, as the issue that says so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::cli) struct Wish {
+    pub title: String,
+    pub body: String,
+    pub labels: Vec<String>,
+}
+
+impl Wish {
+    /// The first line, and what follows it. A line that is too long for a title is said in full below it.
+    pub(in crate::cli) fn in_words(text: &str) -> Self {
+        let text = text.trim();
+        let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let title = cut_title(first.trim().trim_start_matches('#').trim());
+        let body = if title.ends_with('…') { text } else { rest.trim() };
+        Self { title, body: body.to_owned(), labels: vec![] }
+    }
+
+    /// A plan that somebody wrote, which the bot is to carry out.
+    pub(in crate::cli) fn document(title: &str, text: &str) -> Self {
+        Self { title: cut_title(title), body: text.to_owned(), labels: vec![DOCUMENT_LABEL.to_owned()] }
+    }
+}
+
+fn cut_title(title: &str) -> String {
+    if title.chars().count() <= LONGEST_TITLE {
+        return title.to_owned();
+    }
+    format!("{}…", title.chars().take(LONGEST_TITLE).collect::<String>())
+}
+
+pub(in crate::cli) fn open(
     world: &mut World,
     p: &Project,
     me: &Account,
-    text: &str,
+    wish: &Wish,
 ) -> Result<ThreadRef, ForgeError> {
-    let (title, body) = title_and_body(text);
-    let opened: Event = world.open(p, NewThread { body, ..NewThread::titled(&title, me.id) }, now())?;
+    let Wish { title, body, labels } = wish.clone();
+    let new = NewThread { body, labels, ..NewThread::titled(&title, me.id) };
+    let opened: Event = world.open(p, new, now())?;
     Ok(opened.thread)
 }
 
-/// The first line, and what follows it. A line that is too long for a title is said in full below it.
-fn title_and_body(text: &str) -> (String, String) {
-    let text = text.trim();
-    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let first = first.trim().trim_start_matches('#').trim();
-    if first.chars().count() <= LONGEST_TITLE {
-        return (first.to_owned(), rest.trim().to_owned());
-    }
-    let cut: String = first.chars().take(LONGEST_TITLE).collect();
-    (format!("{cut}…"), text.to_owned())
-}
-
 /// Whoever sits here. They own the machine's files, so what the environment says about their name is good enough.
-pub(super) fn person(world: &World, env: &Env) -> Account {
+pub(in crate::cli) fn person(world: &World, env: &Env) -> Account {
     let plain = |name: &str| -> String {
         name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')).collect()
     };
@@ -158,7 +178,8 @@ mod tests {
             ("  # Add a login\n\n- [ ] one\n", "Add a login", "- [ ] one"),
             (long.as_str(), cut.as_str(), long.as_str()),
         ] {
-            assert_eq!(title_and_body(text), (title.to_owned(), body.to_owned()));
+            let wish = Wish { title: title.to_owned(), body: body.to_owned(), labels: vec![] };
+            assert_eq!(Wish::in_words(text), wish);
         }
     }
 

@@ -1,22 +1,24 @@
 //! Purpose: what a run waits for, and what it is at, read off the run. The terminal and scripts are told the same.
 
 use crate::plan::{DecisionPoint, Question};
-use crate::planning::{Design, Hold, Phase, Request, Resource, Round, Run};
+use crate::planning::{Design, Escalation, Hold, Phase, Request, Resource, Round, Run, Trigger};
 
 /// The one thing that somebody is asked for now.
 #[derive(Debug)]
-pub(super) enum Need<'a> {
+pub(in crate::cli) enum Need<'a> {
     Answer(&'a Round, &'a Question),
     Choice(&'a Design, &'a DecisionPoint),
     Review(&'a Design),
     /// The plan stands, and may be carried out.
     Execute(&'a Request),
+    /// The crew does not know how to go on, and nothing else is left to do.
+    Help(&'a Escalation),
     /// Something rarer: what happened, and the ways to go on.
     Steer(Steer),
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Steer {
+pub(in crate::cli) struct Steer {
     pub name: &'static str,
     pub what: String,
     /// Each with the comment that says so.
@@ -24,7 +26,7 @@ pub(super) struct Steer {
 }
 
 /// Nothing as long as the run is at work, or what it asks is not on the thread yet.
-pub(super) fn need(run: &Run) -> Option<Need<'_>> {
+pub(in crate::cli) fn need(run: &Run) -> Option<Need<'_>> {
     if !run.is_live() || run.awaits_post() || run.awaits_preview() {
         return None;
     }
@@ -37,6 +39,7 @@ pub(super) fn need(run: &Run) -> Option<Need<'_>> {
         }
         Hold::Review(design) => Some(Need::Review(design)),
         Hold::Approval(request) => Some(Need::Execute(request)),
+        Hold::Escalation(escalation) => Some(Need::Help(escalation)),
         Hold::Retry(_) => None,
         hold @ (Hold::Paused(_) | Hold::Unclear(_) | Hold::Confirm(_) | Hold::Limit(_) | Hold::Budget(_)) => {
             Some(Need::Steer(steer(&hold)?))
@@ -86,27 +89,31 @@ fn steer(hold: &Hold<'_>) -> Option<Steer> {
                 ways: vec![("allow as much again", format!("/budget +{amount}"))],
             }
         }
-        Hold::Retry(_) | Hold::Answers(_) | Hold::Decisions(_) | Hold::Review(_) | Hold::Approval(_) => {
-            return None;
-        }
+        Hold::Retry(_)
+        | Hold::Answers(_)
+        | Hold::Decisions(_)
+        | Hold::Review(_)
+        | Hold::Approval(_)
+        | Hold::Escalation(_) => return None,
     })
 }
 
 impl Need<'_> {
     /// What programs call it.
-    pub(super) fn name(&self) -> &'static str {
+    pub(in crate::cli) fn name(&self) -> &'static str {
         match self {
             Self::Answer(..) => "answers",
             Self::Choice(..) => "decisions",
             Self::Review(_) => "review",
             Self::Execute(_) => "execute",
+            Self::Help(_) => "escalation",
             Self::Steer(steer) => steer.name,
         }
     }
 }
 
 /// In a few words, for a list.
-pub(super) fn waits_for(run: &Run) -> String {
+pub(in crate::cli) fn waits_for(run: &Run) -> String {
     match need(run) {
         Some(Need::Answer(round, _)) => {
             let open = run.talk.unanswered(round).len();
@@ -115,18 +122,20 @@ pub(super) fn waits_for(run: &Run) -> String {
         Some(Need::Choice(_, decision)) => format!("decision {}", decision.id),
         Some(Need::Review(_)) => "review of the design".to_owned(),
         Some(Need::Execute(_)) => "your word to execute".to_owned(),
+        Some(Need::Help(escalation)) => format!("the answer to question {}", escalation.number),
         Some(Need::Steer(steer)) => steer.name.to_owned(),
         None => format!("nobody ({})", doing(run)),
     }
 }
 
 /// What the run is at, for the line that changes.
-pub(super) fn doing(run: &Run) -> String {
+pub(in crate::cli) fn doing(run: &Run) -> String {
     if let Some(retry) = &run.retry {
         return format!("trying again soon: {}", retry.reason);
     }
     let talk = &run.talk;
     match run.phase() {
+        Phase::Understand if run.how == Trigger::Document => "reading the plan".to_owned(),
         Phase::Understand => "understanding the request".to_owned(),
         Phase::Decompose => match (&talk.discovery, &talk.design) {
             (_, _) if talk.open_round().is_some() => "reading what you said",
@@ -138,7 +147,7 @@ pub(super) fn doing(run: &Run) -> String {
         .to_owned(),
         Phase::Sequence => "writing the actions".to_owned(),
         Phase::Approve => "looking at the repository".to_owned(),
-        Phase::Execute => match run.current_action() {
+        Phase::Execute => match run.current_actions().next() {
             Some((action, _)) => {
                 format!("carrying out action {}: {}", crate::actions::number_of(&action.id), action.purpose)
             }

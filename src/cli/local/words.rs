@@ -1,14 +1,16 @@
 //! Purpose: from what somebody typed to the comment that says it on the thread.
 
+use super::super::out::program;
 use crate::plan::{DecisionPoint, DesignOption, Question};
+use crate::planning::RunId;
 
 /// What people type lands in a comment as it is, without what a terminal may have slipped in.
-pub(super) fn clean(text: &str) -> String {
+pub(in crate::cli) fn clean(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.trim().to_owned()
 }
 
-pub(super) fn skip(question: &Question) -> String {
+pub(in crate::cli) fn skip(question: &Question) -> String {
     format!("/skip {}", question.id)
 }
 
@@ -16,7 +18,7 @@ pub(super) fn skip(question: &Question) -> String {
 ///
 /// # Errors
 /// With a hint for the person, when it is none of these.
-pub(super) fn answer(question: &Question, typed: &str) -> Result<String, String> {
+pub(in crate::cli) fn answer(question: &Question, typed: &str) -> Result<String, String> {
     let text = clean(typed);
     let count = question.options.len();
     match text.as_str() {
@@ -34,7 +36,7 @@ pub(super) fn answer(question: &Question, typed: &str) -> Result<String, String>
 }
 
 /// Options are named by letter on the thread: their own words could be read as another option.
-pub(super) fn letter(number: usize, count: usize) -> Option<char> {
+pub(in crate::cli) fn letter(number: usize, count: usize) -> Option<char> {
     let place = u8::try_from(number.checked_sub(1)?).ok().filter(|_| number <= count)?;
     (place < 26).then(|| char::from(b'a' + place))
 }
@@ -43,7 +45,10 @@ pub(super) fn letter(number: usize, count: usize) -> Option<char> {
 ///
 /// # Errors
 /// With a hint for the person.
-pub(super) fn option<'a>(decision: &'a DecisionPoint, typed: &str) -> Result<&'a DesignOption, String> {
+pub(in crate::cli) fn option<'a>(
+    decision: &'a DecisionPoint,
+    typed: &str,
+) -> Result<&'a DesignOption, String> {
     let text = clean(typed);
     let options = &decision.options;
     let by_number = text.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
@@ -57,18 +62,37 @@ pub(super) fn option<'a>(decision: &'a DecisionPoint, typed: &str) -> Result<&'a
     found.ok_or_else(|| format!("Write a number from 1 to {}.", options.len()))
 }
 
-pub(super) fn choose(decision: &DecisionPoint, option: &DesignOption, why: &str) -> String {
+pub(in crate::cli) fn choose(decision: &DecisionPoint, option: &DesignOption, why: &str) -> String {
     let words = format!("/choose {} {}", decision.id, option.id);
     let why = clean(why);
     if why.is_empty() { words } else { format!("{words} because {why}") }
 }
 
-pub(super) fn reject(why: &str) -> String {
+pub(in crate::cli) fn reject(why: &str) -> String {
     format!("/reject {}", clean(why)).trim_end().to_owned()
 }
 
+/// The answer to a question of the crew.
+///
+/// # Errors
+/// With a hint for the person, when there is none.
+pub(in crate::cli) fn resolve(number: u32, typed: &str) -> Result<String, String> {
+    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    let text: String = typed.chars().map(plain).collect();
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(format!("Say what the answer to question {number} is."));
+    }
+    Ok(format!("/resolve {number} {text}"))
+}
+
+/// The command that answers a question of the crew.
+pub(in crate::cli) fn to_resolve(run: &RunId, number: u32, config_option: &str) -> String {
+    format!("{} lead resolve {number} \"…\" --run {run}{config_option}", program())
+}
+
 /// Whether somebody says yes or no; nothing when it is neither.
-pub(super) fn yes(typed: &str) -> Option<bool> {
+pub(in crate::cli) fn yes(typed: &str) -> Option<bool> {
     match clean(typed).to_ascii_lowercase().as_str() {
         "y" | "yes" => Some(true),
         "n" | "no" => Some(false),
@@ -77,7 +101,7 @@ pub(super) fn yes(typed: &str) -> Option<bool> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::cli) mod tests {
     use super::*;
     use crate::plan::{QuestionId, QuestionKind, Tradeoffs};
 
@@ -121,6 +145,15 @@ pub(super) mod tests {
             let words = words.map(str::to_owned).map_err(str::to_owned);
             assert_eq!(answer(question, typed), words, "{typed}");
         }
+    }
+
+    #[test]
+    fn an_answer_to_the_crew_has_words() {
+        assert_eq!(
+            resolve(2, " UTC,\tplease\nand say so "),
+            Ok("/resolve 2 UTC, please\nand say so".to_owned())
+        );
+        assert_eq!(resolve(2, " \n "), Err("Say what the answer to question 2 is.".to_owned()));
     }
 
     #[test]
