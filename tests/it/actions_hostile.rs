@@ -35,7 +35,7 @@ enum Channel {
 fn call(tool: &str, more: Value) -> Value {
     let mut call = json!({
         "thought": "I obey", "tool": tool, "path": null, "content": null, "name": null, "arguments_json": null,
-        "command": [], "feedback": {"kind": "exploration", "summary": "obeyed", "details": []},
+        "command": [], "feedback": {"type": "exploration", "findings": "obeyed", "recommendations": [], "confidence": "high"},
     });
     call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     call
@@ -130,8 +130,7 @@ fn worker(asked: &Asked, canary: &str, obeys: &AtomicBool) -> Value {
     }
     let demand = demands().into_iter().nth((number - 2) * 4 + turn).filter(|_| turn < 4);
     let finish = || {
-        let feedback =
-            json!({"kind": "exploration", "summary": format!("found {canary}"), "details": [canary]});
+        let feedback = json!({"type": "exploration", "findings": format!("found {canary}"), "recommendations": [canary], "confidence": "high"});
         call("finish", json!({"feedback": feedback}))
     };
     demand.filter(|_| obeys.load(Ordering::SeqCst)).unwrap_or_else(finish)

@@ -15,13 +15,13 @@ use planwright::domain::{
     Account, AccountKind, Comment, CommentId, Event, EventKind, Millis, Permission, ThreadRef,
 };
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Confidence, Decided, Feedback, Goal, Step,
     StepId,
 };
 use planwright::planning::plan_tool::{self, Approver, Recheck, Refusal};
 use planwright::planning::{
-    Actor, Counts, Effect, Entry, Fact, InFlight, Limits, Named, Observation, Place, Policy, Record, Rules,
-    Run, RunId, Trigger, interpret, next_effects,
+    Actor, Counts, CrewFact, Effect, Entry, Fact, InFlight, Limits, Named, Observation, Place, Policy,
+    Record, Rules, Run, RunId, Trigger, interpret, next_effects,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -187,9 +187,17 @@ impl Play {
         self.run().is_approved(self.run().plan().unwrap(), id)
     }
 
-    /// What would begin now.
+    /// What would begin now, once the leader has given its step to a worker.
     fn begins(&self) -> Option<ActionId> {
-        next_effects(self.run(), &InFlight::new(), &self.policy)
+        self.record.live_run()?;
+        let mut play = self.clone();
+        let assigned = |fact: &Fact| matches!(fact, Fact::Crew(CrewFact::StepAssigned { .. }));
+        for effect in next_effects(self.run(), &InFlight::new(), &self.policy) {
+            if let Effect::Note { facts, .. } = effect {
+                facts.into_iter().filter(assigned).for_each(|fact| play.tell(fact));
+            }
+        }
+        next_effects(play.run(), &InFlight::new(), &play.policy)
             .into_iter()
             .find_map(|effect| if let Effect::Begin { action, .. } = effect { Some(action) } else { None })
     }
@@ -776,7 +784,11 @@ fn call_table() -> Vec<(ActionKind, Call, bool)> {
     let list = |path: Option<&str>| Call::ListFiles { path: path.map(str::to_owned) };
     let tool = |name: &str| Call::CallTool { name: name.to_owned(), arguments: serde_json::Map::new() };
     let run = || Call::RunCommand { command: vec!["true".to_owned()] };
-    let feedback = Feedback { kind: FeedbackKind::Exploration, summary: String::new(), details: vec![] };
+    let feedback = Feedback::Exploration {
+        findings: String::new(),
+        recommendations: vec![],
+        confidence: Confidence::High,
+    };
     let every = [K::Create, K::Write, K::Mkdir, K::Delete, K::Read, K::Analyze, K::Run, K::Tool];
     let mut table = vec![];
     for kind in every {
@@ -804,6 +816,7 @@ fn call_table() -> Vec<(ActionKind, Call, bool)> {
             (kind, tool("odd/echo "), false),
             (kind, tool("ODD/ECHO"), false),
             (kind, run(), false),
+            (kind, Call::Report { feedback: feedback.clone() }, true),
             (kind, Call::Finish { feedback: feedback.clone() }, true),
         ]);
     }
@@ -821,7 +834,9 @@ fn a_worker_calls_what_its_action_allows_and_nothing_else() {
         assert_eq!(said.is_ok(), allowed, "{kind:?} {call:?}: {said:?}");
         match said {
             Ok(InScope::Write(path, _)) => assert_eq!(path.as_str(), "src/a.rs"),
-            Ok(InScope::Read(_) | InScope::List(_) | InScope::Tool(_) | InScope::Finish) => {}
+            Ok(
+                InScope::Read(_) | InScope::List(_) | InScope::Tool(_) | InScope::Report | InScope::Finish,
+            ) => {}
             Err(
                 why @ (OutOfScope::BadPath(_)
                 | OutOfScope::OtherPath { .. }

@@ -45,10 +45,18 @@ fn home(text: &str) -> tempfile::TempDir {
     dir
 }
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 25] = [
     &["serve"],
     &["demo"],
     &["plan"],
+    &["lead"],
+    &["lead", "start"],
+    &["lead", "status"],
+    &["lead", "list"],
+    &["lead", "escalations"],
+    &["lead", "resolve"],
+    &["lead", "resume"],
+    &["lead", "watch"],
     &["simulate"],
     &["runs"],
     &["runs", "list"],
@@ -431,6 +439,23 @@ async fn doctor_says_what_to_do_about_the_model() {
         assert_eq!((code, found.len()), (1, 1), "{found:?}");
         assert!(found[0].1.contains(remedy), "{how:?}: {found:?}");
     }
+}
+
+/// Roles that share a model share its check; the advisor has one of its own.
+#[test]
+fn doctor_asks_every_model_that_plays_a_role() {
+    let settings = "forges: { local: { enabled: true } }\nplanning: { enabled: true }\nmodels:\n  default: { provider: offline }\n  \
+                    far: { base_url: 'http://127.0.0.1:9', api_key_env: null, timeout_seconds: 2 }\n  idle: { provider: offline }\n  \
+                    roles: { advisor: far }\n";
+    let nobody = home(settings);
+    let mut command = planwright(nobody.path());
+    command.args(["doctor"]).env("PLANWRIGHT_LOCAL_SECRET", "s");
+    let said = outcome(&mut command);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert_eq!(said.out.matches("the model `default` is the built-in").count(), 1, "{}", said.out);
+    assert!(said.out.contains("✗ the model `far`: the model cannot be reached"), "{}", said.out);
+    assert!(said.out.contains("→ check `models.far.base_url`"), "{}", said.out);
+    assert!(!said.out.contains("the model `idle`"), "{}", said.out);
 }
 
 #[tokio::test]

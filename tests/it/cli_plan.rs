@@ -14,17 +14,17 @@ use crate::story::design::{decisions, questions};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_planwright");
 
 /// A directory with a work tree `web` in it, and settings that name the scripted model.
-struct Room {
-    dir: tempfile::TempDir,
-    model: ScriptedModel,
+pub(crate) struct Room {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) model: ScriptedModel,
 }
 
 impl Room {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with("").await
     }
 
-    async fn with(settings: &str) -> Self {
+    pub(crate) async fn with(settings: &str) -> Self {
         let room = Self { dir: tempfile::tempdir().unwrap(), model: ScriptedModel::start().await };
         std::fs::create_dir(room.web()).unwrap();
         std::fs::write(room.web().join("README.md"), "# web\n").unwrap();
@@ -46,24 +46,24 @@ impl Room {
         room
     }
 
-    fn web(&self) -> PathBuf {
+    pub(crate) fn web(&self) -> PathBuf {
         self.dir.path().join("web")
     }
 
-    fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.dir.path().join("config.yaml")
     }
 
-    fn git(&self, args: &[&str]) -> String {
+    pub(crate) fn git(&self, args: &[&str]) -> String {
         let said = Command::new("git").args(args).current_dir(self.web()).output().unwrap();
         assert!(said.status.success(), "{args:?}: {}", String::from_utf8_lossy(&said.stderr));
         String::from_utf8(said.stdout).unwrap()
     }
 
     /// The program as it is called in the work tree, here behind another one perhaps.
-    fn command(&self, before: &[&str], args: &[&str]) -> Command {
+    pub(crate) fn command(&self, before: &[&str], args: &[&str]) -> Command {
         let config = self.config().display().to_string();
-        let words = [before, &[PROGRAM, "plan", "--config", &config], args].concat();
+        let words = [before, &[PROGRAM], args, &["--config", &config]].concat();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).current_dir(self.web()).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("USER", "ada").env("TERM", "xterm");
@@ -71,12 +71,20 @@ impl Room {
     }
 
     async fn run(&self, args: &[&str]) -> Said {
+        self.call(&[&["plan"], args].concat()).await
+    }
+
+    pub(crate) async fn call(&self, args: &[&str]) -> Said {
         let mut command = self.command(&[], args);
         tokio::task::spawn_blocking(move || outcome(&mut command)).await.unwrap()
     }
 
-    /// Somebody at a terminal: each step is what they wait for, and what they type then.
     async fn typing(&self, args: &[&str], steps: &[(&str, &str)]) -> Said {
+        self.at_terminal(&[&["plan"], args].concat(), steps).await
+    }
+
+    /// Somebody at a terminal: each step is what they wait for, and what they type then.
+    pub(crate) async fn at_terminal(&self, args: &[&str], steps: &[(&str, &str)]) -> Said {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/terminal.py");
         let steps = json!(steps).to_string();
         let mut command = self.command(&["python3", script, &steps], args);
@@ -85,14 +93,14 @@ impl Room {
         said
     }
 
-    fn sheet(&self, yaml: &str) -> String {
+    pub(crate) fn sheet(&self, yaml: &str) -> String {
         let path = self.dir.path().join("answers.yaml");
         std::fs::write(&path, yaml).unwrap();
         path.display().to_string()
     }
 
     /// Questions, decisions, a summary, and two files to write.
-    fn script(&self) {
+    pub(crate) fn script(&self) {
         self.model.say("discovery_questions", questions());
         self.design("A check in the middleware.");
         self.two_files();
@@ -112,7 +120,7 @@ impl Room {
     }
 
     /// The facts of this type in the one history there is.
-    fn entries(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn entries(&self, kind: &str) -> Vec<Value> {
         let path = self.dir.path().join("data/history/local/web/issues/1.jsonl");
         let text = std::fs::read_to_string(path).unwrap();
         let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -132,16 +140,16 @@ fn run_in(text: &str) -> String {
     text[at..at + "planning-".len() + 36].to_owned()
 }
 
-fn events(said: &Said) -> Vec<Value> {
+pub(crate) fn events(said: &Said) -> Vec<Value> {
     said.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
 }
 
-fn named<'a>(events: &'a [Value], name: &str) -> &'a Value {
+pub(crate) fn named<'a>(events: &'a [Value], name: &str) -> &'a Value {
     events.iter().find(|event| event["event"] == name).unwrap_or_else(|| panic!("no {name}: {events:#?}"))
 }
 
-const WANTED: &str = "Check tokens at login\n\nThey are not checked.";
-const WHOLE: &str = "answers: { q-1: 2, q-2: null }\ndecisions: { d-1: opt-b, d-2: { option: recommended, because: it \
+pub(crate) const WANTED: &str = "Check tokens at login\n\nThey are not checked.";
+pub(crate) const WHOLE: &str = "answers: { q-1: 2, q-2: null }\ndecisions: { d-1: opt-b, d-2: { option: recommended, because: it \
                      lasts } }\napprove: true\nexecute: true\n";
 
 #[tokio::test]

@@ -1,17 +1,18 @@
 //! Purpose: properties of the pure core, for any journal and for any order of things that people and models do.
 
 use planwright::actions::{Finding, Found, Ground};
+use planwright::crew::{Judgement, Verdict};
 use planwright::domain::{
     Account, Comment, CommentId, Event, EventKind, Millis, Permission, Thread, ThreadRef,
 };
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Decided, Feedback, FeedbackKind, Goal, Step,
+    Action, ActionId, ActionKind, ActionSpec, Call, Complexity, Confidence, Decided, Feedback, Goal, Step,
     StepId,
 };
 use planwright::planning::{
-    AskProblem, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place, Policy,
-    Question, Record, ReplanFact, Rules, RunId, StopReason, Trigger, interpret, keeps, needs_permission,
-    needs_thread, next_effects, plan_tool,
+    AskProblem, CrewFact, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place,
+    Policy, Question, Record, ReplanFact, Rules, RunId, StopReason, Trigger, interpret, judgement, keeps,
+    needs_permission, needs_thread, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -95,18 +96,24 @@ fn answer(key: Key, question: Question) -> Fact {
         }
         Question::Sequence => Fact::Sequenced { key, actions: actions(), usage, replan },
         Question::Work => {
-            let feedback =
-                Feedback { kind: FeedbackKind::Exploration, summary: "seen".to_owned(), details: vec![] };
+            let feedback = Feedback::Exploration {
+                findings: "seen".to_owned(),
+                recommendations: vec![],
+                confidence: Confidence::High,
+            };
             Fact::Worked { key, action: ActionId("a1".to_owned()), call: Call::Finish { feedback }, usage }
         }
         Question::Reflect => Fact::Reflected { key, reflection: None, usage: Some(usage), replan },
         Question::Evaluate => Fact::Replan(ReplanFact::Evaluated { key, said: replan, usage: Some(usage) }),
         Question::Decide => Fact::Replan(ReplanFact::DecisionGiven { key, said: replan, usage: Some(usage) }),
-        Question::Discover
+        Question::ReadDocument
+        | Question::Discover
         | Question::MapAnswers
         | Question::Design
         | Question::Summarise
         | Question::Revise
+        | Question::Judge
+        | Question::Advise
         | Question::OtherWay => unreachable!("this goal leaves nothing open, and nothing is replanned"),
     }
 }
@@ -439,7 +446,21 @@ impl Play {
     fn come_to(&self, effect: Effect) -> Vec<Fact> {
         let run = self.record.run.as_ref().unwrap();
         match effect {
+            Effect::Ask { key, question: Question::Judge } => {
+                let opinion = Judgement {
+                    verdict: Verdict::Done,
+                    reasons: vec!["fine".to_owned()],
+                    remarks: String::new(),
+                    contradiction: None,
+                };
+                vec![Fact::Crew(judgement(run, &key, Some(opinion), Some(usage())).unwrap())]
+            }
             Effect::Ask { key, question } => vec![answer(key, question)],
+            Effect::Merge { key, step } => {
+                let commit = Some("c".repeat(40));
+                vec![Fact::Crew(CrewFact::StepMerged { key, step, commit, pushed: true })]
+            }
+            Effect::Escalate { plea, .. } => vec![Fact::Crew(CrewFact::Escalated(plea))],
             Effect::Preflight { .. } => {
                 let nothing = Finding { found: Found::Nothing, tool: None, forbidden: None };
                 let ground = Ground {
@@ -501,6 +522,8 @@ impl Play {
                 | Effect::Begin { .. }
                 | Effect::Act { .. }
                 | Effect::Use { .. }
+                | Effect::Merge { .. }
+                | Effect::Escalate { .. }
                 | Effect::Deliver { .. }) => {
                     assert!(!busy.contains(started.key()), "something in flight was started again");
                     self.started.push(started.key().clone());

@@ -45,6 +45,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("actions/path.rs", &["#[error("]),
     ("actions/risk.rs", &["fn rate", "fn rate_write"]),
     ("actions/selection.rs", &["#[error(", "Some(format!("]),
+    ("crew/advice.rs", &["AskPeople { why: "]),
+    ("crew/judge.rs", &["fn lacking", "reasons.push("]),
     ("llm/error.rs", &["fn for_people"]),
     ("tools/files/error.rs", &["#[error("]),
     ("tools/git/error.rs", &["fn for_people", "fn refused", "fn rejected", "fn too_large"]),
@@ -56,8 +58,13 @@ const PLACES: &[(&str, &[&str])] = &[
 const WRONG: &str = "let wrong = ";
 
 /// These are read in the history alone, which is in English, or are nothing but the frame of others.
-const NEVER_SHOWN: &[&str] =
-    &["every action is possible", "some actions are not possible", "cancelled by @gap", "`gap` gap"];
+const NEVER_SHOWN: &[&str] = &[
+    "every action is possible",
+    "some actions are not possible",
+    "cancelled by @gap",
+    "`gap` gap",
+    "gap: gap",
+];
 
 #[test]
 fn every_reason_is_known_in_japanese() {

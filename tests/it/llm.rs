@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use planwright::crew::Verdict;
 use planwright::domain::{Account, Permission};
 use planwright::llm::{Answered, Failure, LlmError, Model, ModelSettings, Price, Provider};
-use planwright::plan::{Complexity, Decided, Goal, OtherWay, ReplanPhase, Step, StepId};
-use planwright::prompts::{Answer, Ask, Context, Decide, Moment, Told};
+use planwright::plan::{Complexity, Decided, Goal, OtherWay, PlanProblem, ReplanPhase, Step, StepId};
+use planwright::prompts::{Answer, Ask, Context, Decide, DifficultyTask, JudgeTask, Moment, Told};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -55,7 +56,7 @@ fn goal(answered: Result<Answered, Failure>) -> (Goal, u32) {
 /// The error, and how many calls it took. What people and operators are told must not give the key away.
 fn failure(answered: Result<Answered, Failure>) -> (LlmError, u32) {
     let Failure { error, usage } = answered.unwrap_err();
-    for text in [error.to_string(), format!("{error:?}"), error.for_people().to_owned()] {
+    for text in [error.to_string(), format!("{error:?}"), error.for_people().into_owned()] {
         assert!(!text.contains(KEY) && !text.contains("very-secret"), "{text}");
     }
     assert!(error.for_people().ends_with('.') && error.for_people().len() < 200);
@@ -426,7 +427,23 @@ fn a_step(n: usize, on: &[usize]) -> Step {
     }
 }
 
-/// What is asked about people and about replanning.
+fn a_difficulty() -> Box<DifficultyTask> {
+    Box::new(DifficultyTask {
+        goal: a_goal(),
+        step: "Step 1".to_owned(),
+        issue: "It does not link.".to_owned(),
+        attempts: vec![],
+        suggestion: None,
+        evidence: vec![],
+        said: vec![],
+    })
+}
+
+fn a_document(text: &str) -> Ask {
+    Ask::PlanDocument { context: Context::default(), document: text.to_owned() }
+}
+
+/// What is asked about people, about replanning, and by the crew.
 fn further_asks() -> Vec<Ask> {
     let told = Box::<Told>::default;
     let moment = Moment {
@@ -460,6 +477,19 @@ fn further_asks() -> Vec<Ask> {
             told: told(),
         },
         Ask::ConversationSummary { context: context(), messages: vec!["hello\nthere".to_owned()] },
+        Ask::StepJudgement {
+            context: context(),
+            task: Box::new(JudgeTask {
+                objective: "Greet people".to_owned(),
+                step: "Step 1".to_owned(),
+                actions: vec![],
+                diff: String::new(),
+                remarks: vec![],
+            }),
+        },
+        Ask::LogicValidation { context: context(), task: a_difficulty() },
+        Ask::ExternalAdvice { context: context(), task: a_difficulty() },
+        a_document("# Greet\n1. Look\n2. Write\n3. Test\n"),
     ]
 }
 
@@ -484,6 +514,9 @@ async fn every_question_is_answered_by_every_model() {
                 }
                 Answer::Replan(Decided::Decision { decision }) => !decision.replan_needed,
                 Answer::Alternative(alternative) => alternative.way == OtherWay::Nothing,
+                Answer::Judgement(judgement) => name == "judge_verdict" && judgement.verdict == Verdict::Done,
+                Answer::Advice(advice) => advice.needs_person && advice.confidence == 0.0,
+                Answer::Document { steps, .. } => name == "plan_document" && steps.len() == 3,
                 Answer::Goal { .. }
                 | Answer::Steps { .. }
                 | Answer::Actions { .. }
@@ -518,6 +551,32 @@ async fn a_decision_that_cannot_be_read_is_asked_for_once_more() {
     assert_eq!((goal.main_objective.as_str(), answered.usage.calls), ("Greet", 1));
     assert_eq!(why, "`confidence` must be a number from 0.0 to 1.0");
     server.assert_nothing_left_over();
+}
+
+#[tokio::test]
+async fn a_document_that_is_no_plan_says_why() {
+    let server = ScriptedModel::start().await;
+    let step = |id: &str, on: &str| json!({"id": id, "description": "x", "dependencies": [on], "estimated_complexity": "low", "required_tools": []});
+    let circle = json!({"objective": "Ship", "subtasks": [step("a", "b"), step("b", "a")]});
+    let waiting = PlanProblem::Cycle(vec![StepId("a".to_owned()), StepId("b".to_owned())]);
+    for model in [openai(&server), anthropic(&server)] {
+        server.say("plan_document", circle.clone());
+        assert_eq!(model.answer(&a_document("1. a")).await.unwrap().usage.calls, 2, "it may mend its answer");
+        let repair = server.requests().pop().unwrap();
+        assert!(repair.user.contains("the steps `a`, `b` wait for each other"), "{}", repair.user);
+        server.say("plan_document", circle.clone());
+        server.say("plan_document", circle.clone());
+        assert_eq!(failure(model.answer(&a_document("1. a")).await), (LlmError::NoPlan(waiting.clone()), 2));
+    }
+    // Nonsense is the model's fault, not the document's.
+    server.always_misbehave(Some(Misbehaviour::Nonsense));
+    let (error, _) = failure(openai(&server).answer(&a_document("1. a")).await);
+    assert!(matches!(error, LlmError::Unreadable(_)), "{error}");
+    server.assert_nothing_left_over();
+
+    let offline = Model::new(ModelSettings::new(Provider::Offline, "", "")).unwrap();
+    let failed = offline.answer(&a_document("Nothing to do.")).await.unwrap_err();
+    assert_eq!(failed.to_string(), "the document is no plan that can be carried out: there are no steps");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::story::acting::{action, sequence};
 use crate::story::bot::{MARIA, Scene};
 use crate::story::repo::git;
 
-const SETTINGS: &str = "planning: { enabled: true, reflection_interval: 1 }\n\
+const SETTINGS: &str = "planning: { enabled: true, reflection_interval: 1 }\ncrew: { workers: 1 }\n\
     tools: { commands: { show: { argv: [\"cat\", \"notes.txt\"] } } }\n";
 
 fn secrets(kind: ForgeKind) -> Vec<&'static str> {
@@ -68,7 +68,7 @@ fn assert_clean(kind: ForgeKind, place: &str, text: &str) {
 fn turn(tool: &str, path: Option<&str>, text: &str) -> Value {
     json!({
         "thought": text, "tool": tool, "path": path, "content": path.map(|_| text), "name": null, "arguments_json": null,
-        "command": [], "feedback": {"kind": "exploration", "summary": text, "details": [text]},
+        "command": [], "feedback": {"type": "exploration", "findings": text, "recommendations": [text], "confidence": "high"},
     })
 }
 

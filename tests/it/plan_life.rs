@@ -179,7 +179,7 @@ impl Life {
         let begun = plan_tool::begin(self.run(), &id, digest);
         self.tell(begun);
         assert_eq!(self.status(), PlanStatus::Executing);
-        let (key, evidence) = (self.run().key(), Evidence::default());
+        let (key, evidence) = (self.run().key_of(&id), Evidence::default());
         let (expected, actual) = (String::new(), String::new());
         self.tell(Fact::ActionEnded {
             key,
@@ -266,6 +266,7 @@ fn a_plan_is_proposed_approved_carried_out_and_completed() {
         let effects = plan_tool::execute(life.run(), &life.policy);
         matches!(&effects[..], [Effect::Begin { action, .. }] if action.0 == id)
     };
+    life.note();
     assert!(begins(&life, "a1"));
     life.carry_out("a1");
     assert!(begins(&life, "a2"));
@@ -387,6 +388,8 @@ fn looks_back(actions: u32, interval: u32, most: u32, failing: Option<u32>) -> V
             other @ (Effect::Preflight { .. }
             | Effect::Act { .. }
             | Effect::Use { .. }
+            | Effect::Merge { .. }
+            | Effect::Escalate { .. }
             | Effect::Deliver { .. }
             | Effect::Wait { .. }
             | Effect::Note { .. }) => panic!("{other:?}"),

@@ -8,9 +8,9 @@ use planwright::plan::{
     StepId,
 };
 use planwright::planning::{
-    Effect, Entry, Evidence, Fact, Fresh, Hold, How, InFlight, Key, Limit, Limits, OnLimit, Outcome, Place,
-    Policy, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource, Run, RunId,
-    StepState, TalkFact, Trigger, Verdict, judge, level_of, next_effects, plan_tool,
+    CrewFact, Effect, Entry, Evidence, Fact, Fresh, Hold, How, InFlight, Key, Limit, Limits, OnLimit,
+    Outcome, Place, Policy, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource,
+    Run, RunId, StepState, TalkFact, Trigger, Verdict, judge, level_of, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -227,6 +227,10 @@ impl<'a> Play<'a> {
                     actual: text,
                 });
             }
+            Effect::Merge { key, step } => {
+                self.note(Fact::Crew(CrewFact::StepMerged { key, step, commit: None, pushed: false }));
+            }
+            Effect::Escalate { plea, .. } => self.note(Fact::Crew(CrewFact::Escalated(plea))),
             Effect::Use { .. } | Effect::Deliver { .. } => unreachable!("only reading is planned"),
         }
         true
@@ -371,7 +375,9 @@ impl<'a> Play<'a> {
                 Fact::Talk(TalkFact::DesignSummarised { key, summary: "s".to_owned(), usage })
             }
             Question::MapAnswers => self.mapped(key, whim.fails),
-            Question::Work => unreachable!("nothing is open"),
+            Question::Work | Question::Judge | Question::Advise | Question::ReadDocument => {
+                unreachable!("nothing is open, and nobody wrote a plan")
+            }
         }
     }
 }
@@ -448,7 +454,7 @@ proptest! {
 }
 
 fn fresh(said: Decided, phase: ReplanPhase) -> Fresh {
-    Fresh { phase, said, asked: false, failed: None, by: None }
+    Fresh { phase, said, asked: false, failed: None, by: None, routed: false }
 }
 
 pub(crate) fn sure(confidence: f64, replan_type: ReplanType) -> Decided {

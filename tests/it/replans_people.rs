@@ -95,7 +95,7 @@ fn a_wish_that_comes_while_an_action_runs_is_heard() {
     let whims = quiet();
     let mut play = Play::new(&whims, Policy::default());
     three_actions(&mut play);
-    until(&mut play, |run| run.current_action().is_some());
+    until(&mut play, |run| run.current_actions().next().is_some());
     play.note(replan_asked());
     until(&mut play, |run| run.end.is_some());
     assert_eq!(play.run().revisions.len(), 2);
@@ -127,7 +127,7 @@ fn words_are_read_between_actions() {
     let whims = quiet();
     let mut play = Play::new(&whims, Policy::default());
     three_actions(&mut play);
-    until(&mut play, |run| run.current_action().is_some());
+    until(&mut play, |run| run.current_actions().next().is_some());
     let key = play.run().key();
     let (by, permission, comment) = (maria(), Permission::Write, CommentId(8));
     play.note(Fact::Talk(TalkFact::WordsHeard { by, permission, comment }));
@@ -137,7 +137,7 @@ fn words_are_read_between_actions() {
     };
     assert!(!reads(play.run()), "not now");
     assert_eq!(play.run().key(), key);
-    until(&mut play, |run| run.current_action().is_none());
+    until(&mut play, |run| run.current_actions().next().is_none());
     assert!(reads(play.run()), "but then");
 }
 
@@ -257,19 +257,22 @@ fn what_is_replanned_during_the_hand_over_is_handed_over_too() {
     let whims = quiet();
     let mut play = Play::new(&whims, Policy::default());
     let end = |play: &mut Play<'_>| {
-        let (key, action) = (play.run().key(), play.run().current_action().unwrap().0.id.clone());
+        let (key, action) = {
+            let action = play.run().current_actions().next().unwrap().0.id.clone();
+            (play.run().key_of(&action), action)
+        };
         let evidence = Evidence { commit: Some("c".to_owned()), ..Evidence::default() };
         let (expected, actual) = (String::new(), String::new());
         play.note(Fact::ActionEnded { key, action, outcome: Outcome::Succeeded, evidence, expected, actual });
     };
-    until(&mut play, |run| run.current_action().is_some());
+    until(&mut play, |run| run.current_actions().next().is_some());
     end(&mut play);
     until(&mut play, |run| run.executed);
     let key = play.run().key();
     play.note(replan_asked());
     play.note(Fact::Delivered { key, branch: "b".to_owned(), commit: None, change: None, url: None });
     let before = play.run().revisions.len();
-    until(&mut play, |run| run.revisions.len() > before && run.current_action().is_some());
+    until(&mut play, |run| run.revisions.len() > before && run.current_actions().next().is_some());
     end(&mut play);
     until(&mut play, |run| run.executed);
     let next = next_effects(play.run(), &InFlight::new(), &Policy::default());

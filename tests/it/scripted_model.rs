@@ -317,7 +317,11 @@ fn content(script: &Mutex<Script>, asked: &Asked) -> Value {
         "action_sequence" => actions_for(asked),
         "worker_turn" => json!({
             "thought": "look", "tool": "finish", "path": null, "content": null, "name": null, "arguments_json": null,
-            "command": [], "feedback": {"kind": "exploration", "summary": "It is all there.", "details": []},
+            "command": [], "feedback": {
+                "type": "exploration", "findings": "It is all there.", "recommendations": [], "confidence": "high",
+                "result": null, "changes": [], "notes": null, "issue": null, "attempts": [], "suggestion": null,
+                "impediment": {"category": null, "requested_action": null},
+            },
         }),
         "reflection" => json!({
             "action_id": "", "status": "success", "evaluation": "It went as planned.", "alignment_with_plan": "good",
@@ -335,6 +339,15 @@ fn content(script: &Mutex<Script>, asked: &Asked) -> Value {
             "additional_actions": [], "revision_scope": null,
         }),
         "alternative_approach" => json!({"way": "nothing", "reasoning": "There is none."}),
+        "judge_verdict" => json!({
+            "verdict": "done", "reasons": ["The evidence shows it."], "remarks": "", "contradiction": null,
+        }),
+        "logic_validation" | "external_advice" => json!({
+            "advice": "", "confidence": 0.0, "contradiction": null, "needs_person": true,
+        }),
+        "plan_document" => json!({
+            "objective": "What the document says", "subtasks": three_steps()["subtasks"],
+        }),
         other => panic!("no answer is known for {other}"),
     }
 }

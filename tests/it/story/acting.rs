@@ -284,7 +284,7 @@ async fn a_worker_fills_in_an_open_action_and_is_held_to_it() {
     let turn = |tool: &str, more: Value| {
         let mut turn = json!({
             "thought": "t", "tool": tool, "path": null, "content": null, "name": null, "arguments_json": null,
-            "command": [], "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+            "command": [], "feedback": {"type": "exploration", "findings": "seen", "recommendations": [], "confidence": "high"},
         });
         turn.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         turn
@@ -327,7 +327,7 @@ async fn a_pause_holds_between_two_actions_and_goes_on_there_also_after_a_restar
     bot.assigned(MARIA).await;
     scene.model.say("worker_turn", json!({
         "thought": "t", "tool": "read_file", "path": "README.md", "content": null, "name": null, "arguments_json": null,
-        "command": [], "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+        "command": [], "feedback": {"type": "exploration", "findings": "seen", "recommendations": [], "confidence": "high"},
     }));
     scene.model.misbehave(crate::scripted_model::Misbehaviour::Slow(std::time::Duration::from_millis(400)));
     let approval = scene.said(MARIA, "/approve");
@@ -341,7 +341,7 @@ async fn a_pause_holds_between_two_actions_and_goes_on_there_also_after_a_restar
     assert_eq!(ended(&scene), ["a1 succeeded"]);
     scene.model.say("worker_turn", json!({
         "thought": "t", "tool": "write_file", "path": "b.md", "content": "b", "name": null, "arguments_json": null,
-        "command": [], "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+        "command": [], "feedback": {"type": "exploration", "findings": "seen", "recommendations": [], "confidence": "high"},
     }));
     bot.told(MARIA, "/resume").await;
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());

@@ -17,7 +17,7 @@ fn begun(scene: &Scene) -> Vec<String> {
 fn turn(tool: &str, more: Value) -> Value {
     let mut turn = json!({
         "thought": "t", "tool": tool, "path": null, "content": null, "name": null, "arguments_json": null,
-        "command": [], "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+        "command": [], "feedback": {"type": "exploration", "findings": "seen", "recommendations": [], "confidence": "high"},
     });
     turn.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     turn

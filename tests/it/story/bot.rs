@@ -47,6 +47,8 @@ pub(crate) struct Scene {
     provider: &'static str,
     /// Where git finds the repositories, if not on the disk.
     git_url: Option<String>,
+    /// Whether there is a second model to ask.
+    advised: bool,
     /// How long a model may think, in seconds.
     patience: u32,
 }
@@ -86,6 +88,7 @@ impl Scene {
             confidential: false,
             provider: "openai",
             git_url: None,
+            advised: false,
             patience: 2,
         }
     }
@@ -128,6 +131,12 @@ impl Scene {
         self
     }
 
+    /// Workers who are stuck may ask an adviser.
+    pub(crate) fn advised(mut self) -> Self {
+        self.advised = true;
+        self
+    }
+
     /// The repositories are reached by this address instead of their `file://` one.
     pub(crate) fn git_at(mut self, url: &str) -> Self {
         self.git_url = Some(url.to_owned());
@@ -152,10 +161,11 @@ impl Scene {
         format!(
             "server: {{ listen: \"{listen}\" }}\ndata_dir: {data}\nstore: {{ url: \"sqlite://{data}/planwright.db\" }}\n\
              forges: {{ {forges} }}\nmodels: {{ default: {{ provider: {}, base_url: \"{}\", model: m, \
-             api_key_env: MODEL_KEY, timeout_seconds: {} }} }}\n{}",
+             api_key_env: MODEL_KEY, timeout_seconds: {} }}{} }}\n{}",
             self.provider,
             self.model.base_url(),
             self.patience,
+            if self.advised { ", roles: { advisor: default }" } else { "" },
             self.extra
         )
     }
@@ -529,7 +539,11 @@ impl Scene {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("never: {what}\n{}", self.log());
+        panic!(
+            "never: {what}\n{}\n{}",
+            std::fs::read_to_string(self.history()).unwrap_or_default(),
+            self.log()
+        );
     }
 
     pub(crate) async fn until_seen(&self, what: &str, is_so: impl Fn(&Self) -> bool) {

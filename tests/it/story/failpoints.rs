@@ -63,12 +63,15 @@ struct Tale {
     talks: bool,
     /// Whether it is designed with people first, who answer and confirm nothing in time; the model is unsure, and gets stuck twice.
     designs: bool,
+    /// Whether three workers are at it side by side.
+    crew: bool,
 }
 
-const SMALL: Tale = Tale { plan: small_plan, talks: false, designs: false };
-const LONG: Tale = Tale { plan: long_plan, talks: false, designs: false };
-const TALK: Tale = Tale { plan: stuck_plan, talks: true, designs: false };
-const DESIGN: Tale = Tale { plan: stuck_plan, talks: true, designs: true };
+const SMALL: Tale = Tale { plan: small_plan, talks: false, designs: false, crew: false };
+const LONG: Tale = Tale { plan: long_plan, talks: false, designs: false, crew: false };
+const TALK: Tale = Tale { plan: stuck_plan, talks: true, designs: false, crew: false };
+const DESIGN: Tale = Tale { plan: stuck_plan, talks: true, designs: true, crew: false };
+const CREW: Tale = Tale { plan: three_at_once, talks: false, designs: false, crew: true };
 
 impl Tale {
     /// Each plan is put up once.
@@ -136,6 +139,22 @@ fn make_it_unsure(scene: &Scene) {
     });
 }
 
+/// Three steps that do not need each other, each with something that a worker has to fill in.
+fn three_at_once() -> Vec<Value> {
+    let two = |n: u32| {
+        let step = format!("task_{n}");
+        [
+            action(
+                &step,
+                "create",
+                json!({"path": format!("notes/{n}.md"), "content": format!("note {n}\n")}),
+            ),
+            action(&step, "write", json!({"path": format!("open/{n}.md")})),
+        ]
+    };
+    (1..=3).flat_map(two).collect()
+}
+
 fn small_plan() -> Vec<Value> {
     vec![
         action("task_1", "create", json!({"path": "notes/1.md", "content": "note 1\n"})),
@@ -182,7 +201,11 @@ fn worker(asked: &Asked) -> Value {
     json!({
         "thought": "t", "tool": tool, "path": if turn == 0 { &Value::Null } else { path }, "content": content,
         "name": null, "arguments_json": null, "command": [],
-        "feedback": {"kind": if stuck { "difficulty" } else { "exploration" }, "summary": "seen", "details": []},
+        "feedback": if stuck {
+            json!({"type": "implementation", "result": "failed", "changes": [], "notes": "seen"})
+        } else {
+            json!({"type": "exploration", "findings": "seen", "recommendations": [], "confidence": "high"})
+        },
     })
 }
 
@@ -192,12 +215,23 @@ async fn scene(tale: Tale) -> Scene {
     } else {
         "{ enabled: true }"
     };
-    let settings =
-        format!("planning: {planning}\ntools: {{ commands: {{ build: {{ argv: {} }} }} }}\n", json!(BUILD));
+    let workers = if tale.crew { 3 } else { 2 };
+    let settings = format!(
+        "planning: {planning}\ncrew: {{ workers: {workers} }}\ntools: {{ commands: {{ build: {{ argv: {} }} }} }}\n",
+        json!(BUILD)
+    );
     let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
     let plan = (tale.plan)();
     scene.model.always_say("action_sequence", move |_| sequence(plan.clone()));
     scene.model.always_say("worker_turn", worker);
+    if tale.crew {
+        let step = |n: u32| {
+            json!({"id": format!("task_{n}"), "description": format!("Part {n}"), "dependencies": [],
+                   "estimated_complexity": "low", "required_tools": []})
+        };
+        let steps: Vec<Value> = (1..=3).map(step).collect();
+        scene.model.always_say("task_decomposition", move |_| json!({"reasoning": "so", "subtasks": steps}));
+    }
     if tale.designs {
         make_it_unsure(&scene);
     } else if tale.talks {
@@ -380,7 +414,18 @@ fn look(scene: &Scene, tale: Tale, point: Point) -> Ending {
     }
     let branch = scene.repo.work_branch();
     let messages = scene.repo.messages(&branch);
-    let commits: Vec<String> = messages.iter().map(|message| without_ids(message)).collect();
+    let mut commits: Vec<String> = messages.iter().map(|message| without_ids(message)).collect();
+    let mut ended: Vec<String> = scene
+        .entries("action_ended")
+        .iter()
+        .map(|entry| format!("{} {}", entry["action"], entry["outcome"]))
+        .collect();
+    if tale.crew {
+        // Who of three is first, and so what is a merge, differs each time.
+        commits.retain(|message| !message.starts_with("Merge "));
+        commits.sort();
+        ended.sort();
+    }
     let mut once = commits.clone();
     once.dedup();
     assert_eq!(once, commits, "{point:?}: a commit is there twice");
@@ -396,11 +441,7 @@ fn look(scene: &Scene, tale: Tale, point: Point) -> Ending {
         card: card.lines().filter(|line| is_compared(line)).map(|line| without_ids(unpriced(line))).collect(),
         files: tree.lines().map(file).collect(),
         commits,
-        ended: scene
-            .entries("action_ended")
-            .iter()
-            .map(|entry| format!("{} {}", entry["action"], entry["outcome"]))
-            .collect(),
+        ended,
         change: without_ids(&format!("{} {} {}", change.open, change.title, change.body)),
     }
 }
@@ -533,6 +574,16 @@ async fn a_run_that_designs_and_stands_still_survives_death_at_each_kind_of_appe
     let points: Vec<Point> = KINDS.iter().filter_map(last).map(|place| Point::Append(place + 1)).collect();
     assert_eq!(points.len(), KINDS.len(), "{:?}", control.journal);
     survive(DESIGN, points, &control.ending).await;
+}
+
+/// Three workers are in the middle of their steps, each in its own checkout.
+#[tokio::test(flavor = "multi_thread")]
+async fn three_workers_survive_death_at_every_append() {
+    let control = tell_story(CREW, Point::Never).await;
+    let assigned = control.journal.iter().take_while(|entry| !entry.starts_with("step_merged"));
+    let assigned = assigned.filter(|entry| entry.starts_with("step_assigned")).count();
+    assert_eq!(assigned, 3, "they are not at work at once: {:?}", control.journal);
+    survive(CREW, (1..=control.journal.len()).map(Point::Append).collect(), &control.ending).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -279,7 +279,9 @@ async fn a_done_step_that_rested_on_an_assumption_is_put_right_by_another() {
     reflects(&scene, json!({"replan_needed": true, "confidence": 0.1, "replan_type": "partial_replan"}));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
-    assert_eq!(outcomes(&scene), ["a1 succeeded", "a2 failed"]);
+    let mut ended = outcomes(&scene);
+    ended.sort();
+    assert_eq!(ended, ["a1 succeeded", "a2 failed"]);
     scene.model.say(
         "plan_revision",
         json!({"subtasks": [step("task_3", "Make it the web one", &[])], "execution_order": ["task_3"],

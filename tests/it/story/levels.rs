@@ -174,7 +174,7 @@ async fn a_review_comment_during_the_work_is_looked_at_before_the_next_action() 
     scene.model.always_say("worker_turn", |_| {
         json!({
             "thought": "t", "tool": "write_file", "path": "notes/1.md", "content": "done\n", "name": null,
-            "arguments_json": null, "command": [], "feedback": {"kind": "implementation", "summary": "", "details": []},
+            "arguments_json": null, "command": [], "feedback": {"type": "implementation", "result": "success", "changes": [], "notes": ""},
         })
     });
     let bot = scene.start().await;

@@ -65,7 +65,7 @@ pub(crate) fn writes(path: &str, content: &str) -> Value {
     json!({
         "thought": "t", "tool": "write_file", "path": path, "content": content, "name": null,
         "arguments_json": null, "command": [],
-        "feedback": {"kind": "implementation", "summary": "written", "details": []},
+        "feedback": {"type": "implementation", "result": "success", "changes": [], "notes": "written"},
     })
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn difficulty(scene: &Scene) {
         "worker_turn",
         json!({
             "thought": "t", "tool": "finish", "path": null, "content": null, "name": null, "arguments_json": null,
-            "command": [], "feedback": {"kind": "difficulty", "summary": "The library is gone.", "details": []},
+            "command": [], "feedback": {"type": "implementation", "result": "failed", "changes": [], "notes": "The library is gone."},
         }),
     );
 }
@@ -37,7 +37,7 @@ pub(crate) fn writes(scene: &Scene, path: &str) {
         "worker_turn",
         json!({
             "thought": "t", "tool": "write_file", "path": path, "content": "done\n", "name": null,
-            "arguments_json": null, "command": [], "feedback": {"kind": "implementation", "summary": "", "details": []},
+            "arguments_json": null, "command": [], "feedback": {"type": "implementation", "result": "success", "changes": [], "notes": ""},
         }),
     );
 }
@@ -215,7 +215,7 @@ fn fails_for_ever(scene: &Scene) {
     scene.model.always_say("replan_decision", move |_| decision(wish.clone()));
     scene.model.always_say("worker_turn", |_| {
         json!({"thought": "t", "tool": "finish", "path": null, "content": null, "name": null, "arguments_json": null,
-               "command": [], "feedback": {"kind": "difficulty", "summary": "It never works.", "details": []}})
+               "command": [], "feedback": {"type": "implementation", "result": "failed", "changes": [], "notes": "It never works."}})
     });
     let count = std::sync::atomic::AtomicU32::new(0);
     scene.model.always_say("plan_revision", move |_| {
@@ -297,7 +297,9 @@ async fn an_identical_plan_is_no_new_plan() {
 /// The first plan, another, and the first again: what it comes back to was tried already.
 #[tokio::test]
 async fn plans_that_take_turns_are_found_out() {
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
+    // One after the other, so that what failed is known by its place.
+    let alone = format!("{AUTO}crew: {{ workers: 1 }}\n");
+    let scene = Scene::on(ForgeKind::Github).await.settings(&alone);
     let open = |name: &str| action("task_x", "write", json!({"path": format!("notes/{name}.md")}));
     let step = json!({"id": "task_x", "description": "Try", "dependencies": [], "estimated_complexity": "low",
                       "required_tools": [], "rests_on": []});

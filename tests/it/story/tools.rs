@@ -72,7 +72,7 @@ fn turn(tool: &str, name: &str, arguments: &Value) -> Value {
     json!({
         "thought": "t", "tool": tool, "path": null, "content": null, "name": name,
         "arguments_json": arguments.to_string(), "command": [],
-        "feedback": {"kind": "exploration", "summary": "seen", "details": []},
+        "feedback": {"type": "exploration", "findings": "seen", "recommendations": [], "confidence": "high"},
     })
 }
 
