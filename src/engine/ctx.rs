@@ -217,7 +217,7 @@ impl Ctx {
         }
     }
 
-    async fn catch_up(&self, thread: &ThreadRef) {
+    pub(super) async fn catch_up(&self, thread: &ThreadRef) {
         Self::tell(thread, self.history.catch_up(&self.store, thread).await);
     }
 

@@ -36,6 +36,10 @@ pub(super) enum Written {
 impl Desk {
     pub(super) async fn load(ctx: &Ctx, lease: ThreadLease) -> anyhow::Result<Self> {
         let record = load_record(ctx, lease.thread()).await?;
+        if record.seq > 0 {
+            // Whoever held the thread before may have died between the commit and the file.
+            ctx.catch_up(lease.thread()).await;
+        }
         let forge = lease.thread().project.forge;
         let bot = ctx.forge(forge)?.me().await?;
         Ok(Self {

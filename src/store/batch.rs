@@ -36,7 +36,7 @@ pub struct InboxStats {
 }
 
 const BATCH_ROWS: usize = 256;
-const CHECKPOINT_ROWS: usize = 4_000;
+const CHECKPOINT_ROWS: usize = 1_000;
 /// A batch of large bodies would hold up the small ones behind it.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
@@ -126,7 +126,7 @@ impl Store {
     }
 
     /// Moves the log into the database beside the writer, who would otherwise do it and hold up a whole batch. It costs
-    /// the leader some milliseconds before its own answer goes out, once in some thousand deliveries.
+    /// the leader some milliseconds before its own answer goes out, once in a thousand deliveries.
     async fn checkpoint_if_due(&self) {
         let since = &self.shared.inbox.since_checkpoint;
         if since.load(Ordering::Relaxed) < CHECKPOINT_ROWS
