@@ -168,7 +168,7 @@ impl Errand {
         self.run.as_ref().ok_or_else(|| Trouble::lasting("the run has ended"))
     }
 
-    /// The run with its checkout, which is opened if it is not yet.
+    /// The run with its checkout, which is opened if it is not yet. Its tree may be behind its branch.
     pub(super) async fn ready(&self) -> Result<(&Arc<Run>, Arc<Bench>), Trouble> {
         Ok((self.run()?, self.benches.of_run(&self.whose().await?).await?))
     }
@@ -178,7 +178,7 @@ impl Errand {
         let run = self.run()?;
         match run.step_of(action) {
             Some(step) => Ok((run, self.bench_of(step).await?)),
-            None => self.ready().await,
+            None => Ok((run, self.bench_of_run().await?)),
         }
     }
 
@@ -187,8 +187,15 @@ impl Errand {
         let whose = self.whose().await?;
         match whose.run.lanes.get(step).filter(|lane| lane.checkout == Checkout::Own) {
             Some(lane) => self.benches.of_lane(&whose, &lane.name(step)).await,
-            None => self.benches.of_run(&whose).await,
+            None => self.bench_of_run().await,
         }
+    }
+
+    /// The run's own, with everything in its tree that was merged.
+    async fn bench_of_run(&self) -> Result<Arc<Bench>, Trouble> {
+        let bench = self.benches.of_run(&self.whose().await?).await?;
+        bench.workspace.catch_up().await?;
+        Ok(bench)
     }
 
     async fn whose(&self) -> Result<Whose<'_>, Trouble> {

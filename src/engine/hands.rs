@@ -1,8 +1,10 @@
 //! Purpose: what a run works with: its checkout, the gate to its files, the cage for commands, the servers of tools.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use tokio::sync::OnceCell;
 
 use super::ctx::Ctx;
 use crate::domain::{Account, Project};
@@ -120,44 +122,39 @@ pub(super) struct Whose<'a> {
 /// The checkouts that a drive has open: that of the run, and those of its workers. Whoever needs one that somebody is
 /// just opening waits for it.
 #[derive(Default)]
-pub(super) struct Benches(tokio::sync::Mutex<BTreeMap<String, Arc<Bench>>>);
+pub(super) struct Benches(Mutex<BTreeMap<String, Arc<OnceCell<Arc<Bench>>>>>);
 
 impl Benches {
     pub(super) async fn of_run(&self, whose: &Whose<'_>) -> Result<Arc<Bench>, Trouble> {
-        let mut open = self.0.lock().await;
-        own(&mut open, whose).await
+        let Whose { ctx, project, run, bot } = whose;
+        let place = self.place(run.id.0.clone());
+        place.get_or_try_init(|| async { Ok(Arc::new(bench(ctx, project, run, bot).await?)) }).await.cloned()
     }
 
     /// A worker's, which begins where the run stands.
     pub(super) async fn of_lane(&self, whose: &Whose<'_>, lane: &str) -> Result<Arc<Bench>, Trouble> {
-        let mut open = self.0.lock().await;
-        let name = format!("{}/{lane}", whose.run.id);
-        if let Some(bench) = open.get(&name) {
-            return Ok(Arc::clone(bench));
-        }
-        let workspace = own(&mut open, whose).await?.workspace.branch_off(lane).await?;
-        let bench = Arc::new(Bench::of(workspace)?);
-        open.insert(name, Arc::clone(&bench));
-        Ok(bench)
+        let opened = async || {
+            let workspace = self.of_run(whose).await?.workspace.branch_off(lane).await?;
+            Ok(Arc::new(Bench::of(workspace)?))
+        };
+        self.place(format!("{}/{lane}", whose.run.id)).get_or_try_init(opened).await.cloned()
+    }
+
+    fn place(&self, name: String) -> Arc<OnceCell<Arc<Bench>>> {
+        Arc::clone(self.places().entry(name).or_default())
+    }
+
+    fn places(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OnceCell<Arc<Bench>>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A worker's checkout is not needed any more.
     pub(super) async fn put_away(&self, ctx: &Ctx, run: &Run, lane: &str) {
-        self.0.lock().await.remove(&format!("{}/{lane}", run.id));
+        self.places().remove(&format!("{}/{lane}", run.id));
         if let Err(error) = ctx.hands.workspaces.forget_lane(&run.id.0, lane).await {
             tracing::warn!("the checkout {lane} of run {} stays until the run ends: {error}", run.id);
         }
     }
-}
-
-async fn own(open: &mut BTreeMap<String, Arc<Bench>>, whose: &Whose<'_>) -> Result<Arc<Bench>, Trouble> {
-    let Whose { ctx, project, run, bot } = whose;
-    if let Some(bench) = open.get(&run.id.0) {
-        return Ok(Arc::clone(bench));
-    }
-    let bench = Arc::new(bench(ctx, project, run, bot).await?);
-    open.insert(run.id.0.clone(), Arc::clone(&bench));
-    Ok(bench)
 }
 
 impl Bench {

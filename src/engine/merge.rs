@@ -23,30 +23,36 @@ async fn try_merge(errand: &Errand, key: &Key, step: StepId) -> Result<CrewFact,
     let (run, trunk) = errand.ready().await?;
     let key = key.clone();
     let made = commits_of(run, &step);
-    let mut head = made.last().cloned();
-    if !holds_all(&trunk, &made).await? {
-        let worker = errand.bench_of(&step).await?;
-        if !holds_all(&worker, &made).await? {
-            let why = "what was made of it is lost, so it has to be done again".to_owned();
-            return Ok(CrewFact::StepConflicted { key, step, files: vec![], why });
-        }
-        let message = render::merge_message(run, &step);
-        let message = errand.ctx.redactor.clean_outgoing(&message);
-        match trunk.workspace.merge(&worker.workspace, &message).await? {
-            Merged::Conflict { files } => {
-                let shown: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
-                let why = format!("other steps have changed the same: {}", shown.join(", "));
-                return Ok(CrewFact::StepConflicted { key, step, files, why });
-            }
-            Merged::FastForward(commit) | Merged::Merge(commit) => head = Some(commit),
-            Merged::Already | Merged::Nothing => {}
-        }
+    // A checkout that is gone is made anew from the run's branch: it has the commits if they are there.
+    let worker = errand.bench_of(&step).await?;
+    if !worker.workspace.contains_all(&made).await? {
+        let why = "what was made of it is lost, so it has to be done again".to_owned();
+        return Ok(CrewFact::StepConflicted { key, step, files: vec![], why });
     }
-    let pushed = head.is_some() && push(&errand.ctx, &errand.thread, run, &trunk).await;
+    let message = render::merge_message(run, &step);
+    let message = errand.ctx.redactor.clean_outgoing(&message);
+    let merged = trunk.workspace.merge(&worker.workspace, &message).await?;
+    let pushed = push_after(errand, run, &step, &trunk).await?;
+    let head = match merged {
+        Merged::Conflict { files } => {
+            let shown: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
+            let why = format!("other steps have changed the same: {}", shown.join(", "));
+            return Ok(CrewFact::StepConflicted { key, step, files, why });
+        }
+        Merged::FastForward(commit) | Merged::Merge(commit) => Some(commit),
+        Merged::Already | Merged::Nothing => made.last().cloned(),
+    };
     if let Some(lane) = run.lanes.get(&step) {
         errand.benches.put_away(&errand.ctx, run, &lane.name(&step)).await;
     }
     Ok(CrewFact::StepMerged { key, step, commit: head.map(|commit| commit.as_str().to_owned()), pushed })
+}
+
+/// A push takes long, so it is left to the last of those that wait to be merged, whatever becomes of that one.
+async fn push_after(errand: &Errand, run: &Run, step: &StepId, trunk: &Bench) -> Result<bool, Trouble> {
+    let is_last = !run.lanes.iter().any(|(other, lane)| other != step && lane.judged.is_some());
+    let has_work = trunk.workspace.head().await? != *trunk.workspace.start();
+    Ok(is_last && has_work && push(&errand.ctx, &errand.thread, run, trunk).await)
 }
 
 /// The commits that the journal names for a step, and that are not known to be on the run's branch.
@@ -54,13 +60,4 @@ fn commits_of(run: &Run, step: &StepId) -> Vec<Commit> {
     let actions = run.plan().into_iter().flat_map(|plan| plan.actions()).filter(|a| a.task_id == *step);
     let works = actions.filter_map(|action| run.work.get(&action.id)).filter(|work| !work.on_branch);
     works.filter_map(|work| work.ended.as_ref()?.evidence.commit.as_ref()?.parse().ok()).collect()
-}
-
-async fn holds_all(bench: &Bench, commits: &[Commit]) -> Result<bool, Trouble> {
-    for commit in commits {
-        if !bench.workspace.contains(commit).await? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

@@ -14,7 +14,9 @@ use crate::actions::RepoPath;
 
 /// How deep repositories may lie in one another before we stop to unpack them.
 const DEEPEST: usize = 16;
-const GITLINK: &str = "160000";
+/// Modes, as git writes them.
+const GITLINK: &[u8] = b"160000";
+const NOTHING: &[u8] = b"000000";
 
 /// A file that git knows and that is different or gone, or one that git does not know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,17 +71,21 @@ impl Workspace {
     }
 
     async fn look(&self, named: &[RepoPath]) -> Result<Found, GitError> {
-        // It fails when a file differs, which is what we want to know.
-        self.git().run(self.call(["update-index", "-q", "--ignore-submodules", "--refresh"])).await?;
+        let all = self.call([
+            "status",
+            "-z",
+            "--porcelain=v2",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=all",
+        ]);
         let mut found = Found::default();
-        let known = self.call(["diff-files", "-z", "--raw", "--no-renames", "--ignore-submodules=all"]);
-        found.add_known(&self.git().good(known).await?.out);
-        let new = self.call(["ls-files", "-z", "--others", "--exclude-standard"]);
-        found.add_new(&self.git().good(self.limited(new)).await?.out);
-        if !named.is_empty() {
-            let new =
-                self.call(["ls-files", "-z", "--others", "--"]).args(named.iter().map(RepoPath::as_str));
-            found.add_new(&self.git().good(self.limited(new)).await?.out);
+        records(&self.git().good(self.limited(all)).await?.out).for_each(|record| found.add(record));
+        // What was named counts although it is to be ignored.
+        let missing: Vec<&str> = named.iter().map(RepoPath::as_str).filter(|path| !found.has(path)).collect();
+        if !missing.is_empty() {
+            let new = self.call(["ls-files", "-z", "--others", "--"]).args(missing);
+            records(&self.git().good(self.limited(new)).await?.out).for_each(|path| found.add_new(path));
         }
         Ok(found)
     }
@@ -105,33 +111,40 @@ struct Found {
 }
 
 impl Found {
-    /// `:<mode> <mode> <object> <object> <status>` and the path, in turns.
-    fn add_known(&mut self, out: &[u8]) {
-        let mut records = records(out);
-        while let (Some(head), Some(path)) = (records.next(), records.next()) {
-            let head = String::from_utf8_lossy(head);
-            let mut words = head.trim_start_matches(':').split(' ');
-            let (before, after) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            if before == GITLINK {
-                // A submodule of the repository stays at its commit.
-                continue;
-            }
-            if after == GITLINK {
-                self.repositories.push(path.to_owned());
-            } else {
-                let what = if after == "000000" { What::Gone } else { What::Changed };
-                self.changes.push(Change { what, path: path.to_owned() });
-            }
+    /// `? <path>` of what git does not know, and of what it does
+    /// `1 <status> <submodule> <mode in HEAD> <in the index> <in the tree> <object> <object> <path>`.
+    fn add(&mut self, record: &[u8]) {
+        if let Some(path) = record.strip_prefix(b"? ") {
+            return self.add_new(path);
+        }
+        let words: Vec<&[u8]> = record.splitn(9, |byte| *byte == b' ').collect();
+        if let [b"1", _, _, _, before, after, _, _, path] = words[..] {
+            self.add_known(before, after, path);
         }
     }
 
-    fn add_new(&mut self, out: &[u8]) {
-        for path in records(out) {
-            match path.strip_suffix(b"/") {
-                Some(folder) => self.repositories.push(folder.to_owned()),
-                None => self.changes.push(Change { what: What::New, path: path.to_owned() }),
-            }
+    fn add_known(&mut self, before: &[u8], after: &[u8], path: &[u8]) {
+        if before == GITLINK {
+            // A submodule of the repository stays at its commit.
+            return;
         }
+        if after == GITLINK {
+            self.repositories.push(path.to_owned());
+        } else {
+            let what = if after == NOTHING { What::Gone } else { What::Changed };
+            self.changes.push(Change { what, path: path.to_owned() });
+        }
+    }
+
+    fn add_new(&mut self, path: &[u8]) {
+        match path.strip_suffix(b"/") {
+            Some(folder) => self.repositories.push(folder.to_owned()),
+            None => self.changes.push(Change { what: What::New, path: path.to_owned() }),
+        }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.changes.iter().any(|change| change.path == path.as_bytes())
     }
 }
 

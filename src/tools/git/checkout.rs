@@ -37,6 +37,7 @@ impl Workspaces {
         let workspace = Workspace::new(Arc::clone(&self.git), &dir, branch, start.clone(), author);
         let done = workspace.git_dir().join(DONE);
         if read(&done).await?.as_ref() == Some(&of) {
+            folders::clear_leftovers(workspace.git_dir()).await?;
             workspace.discard().await?;
             return Ok(workspace);
         }
@@ -66,30 +67,21 @@ impl Workspaces {
         let what = format!("{}:{}", workspace.start(), branch_ref(workspace.branch())?);
         let fetch = Call::new(FETCH).args(["--depth=1", "--"]).with_repository(&mirror).args([what]);
         self.git.good(fetch.within(workspace.git_dir())).await?;
-        workspace.show_branch().await
+        workspace.fill().await
     }
 }
 
-/// From one repository of ours into another.
-pub(super) const FETCH: [&str; 5] =
-    ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+const FETCH: [&str; 5] = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
 
 impl Workspace {
     /// A repository and a tree with nothing in them, in place of whatever was there.
     pub(super) async fn make_empty(&self) -> Result<(), GitError> {
         remove(self.dir()).await?;
         folders::make(self.tree()).await?;
-        make_repository(self.git(), self.git_dir(), self.start().format()).await?;
+        make_repository(self.git(), self.git_dir(), self.start().format(), self.branch()).await?;
         let info = self.git_dir().join("info");
         folders::make(&info).await?;
         write(&info.join("attributes"), hardened::ATTRIBUTES.to_owned()).await
-    }
-
-    /// Fills the tree, once the branch is there.
-    pub(super) async fn show_branch(&self) -> Result<(), GitError> {
-        let branch = branch_ref(self.branch())?;
-        self.git().good(Call::new(["symbolic-ref", "HEAD", &branch]).within(self.git_dir())).await?;
-        self.discard().await
     }
 }
 

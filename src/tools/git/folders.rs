@@ -8,6 +8,9 @@ use std::path::Path;
 use super::GitError;
 use super::call::{blocking, trouble};
 
+/// Where git keeps the contents of everything.
+pub(super) const OBJECTS: &str = "objects";
+
 pub(super) async fn make(dir: &Path) -> Result<(), GitError> {
     let dir = dir.to_owned();
     blocking(move || {
@@ -71,24 +74,36 @@ pub(super) async fn remove_file(file: &Path) -> Result<(), GitError> {
     .await
 }
 
-/// What a git that was killed leaves behind: locks, and packs that were never finished. Whoever calls this holds the
-/// turn, so no git of ours is at work there.
+/// What a git that was killed leaves behind: locks, and packs that were never finished. Only while no git of ours is at
+/// work there.
 pub(super) async fn clear_leftovers(git_dir: &Path) -> Result<(), GitError> {
     let git_dir = git_dir.to_owned();
     blocking(move || {
-        clear(&git_dir);
+        clear(&git_dir, |_| true);
         Ok(())
     })
     .await
 }
 
-fn clear(dir: &Path) {
+/// The locks alone, for whoever holds the turn: another checkout of the run may be writing to the objects just now.
+pub(super) async fn clear_locks(git_dir: &Path) -> Result<(), GitError> {
+    let git_dir = git_dir.to_owned();
+    blocking(move || {
+        clear(&git_dir, |name| name != OBJECTS);
+        Ok(())
+    })
+    .await
+}
+
+fn clear(dir: &Path, enters: impl Fn(&str) -> bool + Copy) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let kind = entry.file_type();
         if kind.as_ref().is_ok_and(FileType::is_dir) {
-            clear(&entry.path());
+            if enters(&name) {
+                clear(&entry.path(), enters);
+            }
         } else if name.ends_with(".lock") || name.starts_with("tmp_") || name == "gc.pid" {
             // One that stays makes git fail with a sentence that names it.
             let _ = std::fs::remove_file(entry.path());

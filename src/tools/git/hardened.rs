@@ -46,6 +46,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.attributesFile", "/dev/null"),
     ("core.excludesFile", "/dev/null"),
     ("init.templateDir", ""),
+    // A branch is a file.
+    ("init.defaultRefFormat", "files"),
     // Nothing is converted.
     ("core.autocrlf", "false"),
     ("core.eol", "lf"),

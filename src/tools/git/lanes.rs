@@ -1,15 +1,16 @@
 //! Purpose: side checkouts of a run, one for each step that is worked on beside others: branched off, found again, removed.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::call::Call;
+use super::call::{blocking, trouble};
 use super::checkout::{DONE, read, remove, write};
 use super::names::{LANE_PREFIX, branch_ref, check_lane};
 use super::workspace::Workspace;
-use super::{Commit, GitError, Workspaces};
+use super::{Commit, GitError, Workspaces, folders};
 
-/// From the objects of a lane to those of its run; relative, so that the folder can be moved as a whole.
-const OBJECTS_OF_THE_RUN: &str = "../../../../git/objects\n";
+/// From the git folder of a lane to the objects of its run; relative, so that the folder can be moved as a whole.
+const OBJECTS_OF_THE_RUN: &str = "../../../git/objects";
 
 impl Workspaces {
     /// Removes one lane of a run. That there is none is fine.
@@ -40,24 +41,31 @@ impl Workspace {
             return Ok(lane);
         }
         let lane = self.another(&dir, &branch, self.head().await?);
-        self.fill(&lane).await?;
+        self.start_off(&lane).await?;
         write(&done, lane.start().to_string()).await?;
         Ok(lane)
     }
 
-    /// Objects are shared and not copied: they are most of a repository, and ten lanes would hold them ten times. The
-    /// run only ever adds to them, and git is never told to tidy up there.
-    async fn fill(&self, lane: &Self) -> Result<(), GitError> {
-        lane.make_empty().await?;
-        write(&lane.git_dir().join("objects/info/alternates"), OBJECTS_OF_THE_RUN.to_owned()).await?;
-        // Where the history ends that the run has.
-        if let Some(ends) = read(&self.git_dir().join("shallow")).await? {
-            write(&lane.git_dir().join("shallow"), ends).await?;
+    /// Objects are shared and not copied: they are most of a repository, and ten lanes would hold them ten times. Git
+    /// only ever adds to them, several at once if need be, and is never told to tidy up there.
+    async fn start_off(&self, lane: &Self) -> Result<(), GitError> {
+        remove(lane.dir()).await?;
+        let (branch, git_dir) = (branch_ref(lane.branch())?, lane.git_dir().to_owned());
+        let place = git_dir.join(&branch);
+        for dir in [lane.tree(), &git_dir.join("info"), place.parent().unwrap_or(&git_dir)] {
+            folders::make(dir).await?;
         }
-        let branch = branch_ref(lane.branch())?;
-        let begin = Call::new(["update-ref", &branch, lane.start().as_str()]);
-        self.git().good(begin.within(lane.git_dir())).await?;
-        lane.show_branch().await
+        // A repository is this: which branch it is on, where that stands, settings, objects, and where its history ends.
+        write(&git_dir.join("HEAD"), format!("ref: {branch}\n")).await?;
+        write(&place, format!("{}\n", lane.start())).await?;
+        for file in ["config", "info/attributes", "shallow"] {
+            if let Some(text) = read(&self.git_dir().join(file)).await? {
+                write(&git_dir.join(file), text).await?;
+            }
+        }
+        let objects = git_dir.join(folders::OBJECTS);
+        blocking(move || symlink(OBJECTS_OF_THE_RUN, objects).map_err(|error| trouble(&error))).await?;
+        lane.fill().await
     }
 }
 

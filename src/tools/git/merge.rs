@@ -1,7 +1,6 @@
 //! Purpose: take what a lane committed onto the branch of its run, as a whole or not at all.
 
 use super::call::Call;
-use super::checkout::FETCH;
 use super::error::classify;
 use super::mirror::records;
 use super::names::branch_ref;
@@ -32,44 +31,49 @@ enum Joined {
 
 impl Workspace {
     /// Takes the commits of the lane onto this branch; the message is for the commit that joins them, if one is needed.
-    /// To do it again is harmless. Unless there is a conflict, the tree is then as committed: changes that were not are
-    /// thrown away, and what `.gitignore` names stays.
+    /// To do it again is harmless. The tree stays as it is until [`Workspace::catch_up`]: in a large repository that
+    /// takes long, and lanes have trees of their own.
     ///
     /// # Errors
     /// When one of the checkouts is damaged, or the disk is full.
     pub async fn merge(&self, lane: &Self, message: &str) -> Result<Merged, GitError> {
         let _turn = self.turn().await;
-        folders::clear_leftovers(self.git_dir()).await?;
+        folders::clear_locks(self.git_dir()).await?;
         let (ours, theirs) = (self.head().await?, lane.head().await?);
         if theirs == *lane.start() {
             return Ok(Merged::Nothing);
         }
-        let merged = if self.contains(&theirs).await? {
-            Merged::Already
-        } else if lane.contains(&ours).await? {
-            self.fetch(lane, &theirs).await?;
-            self.forward(&ours, &theirs).await?
-        } else {
-            self.fetch(lane, &theirs).await?;
-            match self.join(&ours, &theirs).await? {
-                Joined::Conflict(files) => return Ok(Merged::Conflict { files }),
-                Joined::Tree(tree) => self.commit_join(&theirs, &tree, message).await?,
-            }
-        };
-        // Also when nothing was left to do: a call that was cut short may have left the tree behind the commit.
-        self.restore().await?;
-        Ok(merged)
+        let base = if ours == *lane.start() { ours.clone() } else { self.base(&ours, &theirs).await? };
+        if base == theirs {
+            return Ok(Merged::Already);
+        }
+        if base == ours {
+            return self.forward(&ours, &theirs).await;
+        }
+        match self.join(&ours, &theirs).await? {
+            Joined::Conflict(files) => Ok(Merged::Conflict { files }),
+            Joined::Tree(tree) => self.commit_join(&theirs, &tree, message).await,
+        }
     }
 
-    /// Only objects come over; no branch of ours is touched.
-    async fn fetch(&self, lane: &Self, commit: &Commit) -> Result<(), GitError> {
-        let call = Call::new(FETCH).args(["--"]).with_repository(lane.git_dir()).args([commit.as_str()]);
-        self.git().good(call.within(self.git_dir())).await?;
-        Ok(())
+    /// Brings the tree to where merges have taken the branch. Changes that were not committed are thrown away then, and
+    /// what `.gitignore` names stays.
+    ///
+    /// # Errors
+    /// When a file cannot be replaced or removed.
+    pub async fn catch_up(&self) -> Result<(), GitError> {
+        let _turn = self.turn().await;
+        if self.is_behind() { self.restore().await } else { Ok(()) }
+    }
+
+    /// Where they parted. They share the commit that the lane began at, and all objects.
+    async fn base(&self, ours: &Commit, theirs: &Commit) -> Result<Commit, GitError> {
+        let answer = self.git().good(self.call(["merge-base", ours.as_str(), theirs.as_str()])).await?;
+        answer.text().trim_end().parse().map_err(|error| GitError::Broken(format!("{error}")))
     }
 
     async fn forward(&self, from: &Commit, to: &Commit) -> Result<Merged, GitError> {
-        self.note_files().await?;
+        self.leave_behind().await?;
         let args = ["update-ref", &branch_ref(self.branch())?, to.as_str(), from.as_str()];
         self.git().good(self.call(args)).await?;
         Ok(Merged::FastForward(to.clone()))
@@ -89,16 +93,20 @@ impl Workspace {
     }
 
     async fn commit_join(&self, theirs: &Commit, tree: &str, message: &str) -> Result<Merged, GitError> {
-        self.note_files().await?;
+        self.leave_behind().await?;
         let mut header = self.commit_header(message);
         header.extend(format!("merge {theirs}\nM 040000 {tree} \"\"\n").into_bytes());
         let written = self.write(header, Vec::new()).await?;
         self.import(written.stream).await.map(Merged::Merge)
     }
 
-    /// Git removes only the files that its index names, and the commits before this one were made without an index.
-    async fn note_files(&self) -> Result<(), GitError> {
-        self.git().good(self.call(["read-tree", "--reset", "HEAD"])).await?;
+    /// The index has to name the files that the tree is left with: git removes no others, and commits are made without an
+    /// index.
+    async fn leave_behind(&self) -> Result<(), GitError> {
+        if !self.is_behind() {
+            self.git().good(self.call(["read-tree", "--reset", "HEAD"])).await?;
+            self.set_behind(true);
+        }
         Ok(())
     }
 }

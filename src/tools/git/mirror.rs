@@ -234,7 +234,8 @@ impl Mirror<'_> {
     /// Fetched beside and then put in place, so that a mirror is there with all its commits or not at all.
     async fn renew(&self, address: &Address, there: &Listing) -> Result<(), GitError> {
         let draft = Mirror { git: self.git, dir: self.dir.with_extension("new") };
-        make_repository(self.git, &draft.dir, there.format()).await?;
+        // Which branch is the default one is set afterwards, whether the mirror is new or not.
+        make_repository(self.git, &draft.dir, there.format(), "main").await?;
         // Checkouts may start at a commit that no branch names any more.
         let args = ["config", "uploadpack.allowAnySHA1InWant", "true"];
         self.git.good(Call::new(args).within(&draft.dir)).await?;
@@ -285,12 +286,18 @@ impl Mirror<'_> {
     }
 }
 
-/// An empty repository at a path, in place of whatever was there.
-pub(super) async fn make_repository(git: &Git, at: &Path, format: ObjectFormat) -> Result<(), GitError> {
+/// An empty repository at a path, in place of whatever was there. `branch` is the one that it stands on.
+pub(super) async fn make_repository(
+    git: &Git,
+    at: &Path,
+    format: ObjectFormat,
+    branch: &str,
+) -> Result<(), GitError> {
     folders::remove(at).await?;
     folders::make(at.parent().unwrap_or(at)).await?;
-    let format = format!("--object-format={}", format.as_str());
-    let call = Call::new(["init", "--quiet", "--bare", "--template=", &format, "--"]).args([at]);
+    let (format, branch) =
+        (format!("--object-format={}", format.as_str()), format!("--initial-branch={branch}"));
+    let call = Call::new(["init", "--quiet", "--bare", "--template=", &format, &branch, "--"]).args([at]);
     git.good(call).await?;
     Ok(())
 }

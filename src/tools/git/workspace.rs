@@ -1,11 +1,14 @@
 //! Purpose: what is done with a checkout: commit, find a commit again, throw away, show, push.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::call::{Answer, Call, Git, blocking};
 use super::changes::{Change, Spool, Written, spool};
+use super::checkout::read;
 use super::error::push_failed;
 use super::mirror::records;
 use super::names::{BRANCH_PREFIX, branch_ref};
@@ -31,6 +34,8 @@ pub struct Workspace {
     author: Author,
     /// What changes the checkout waits for what changes it already.
     turn: tokio::sync::Mutex<()>,
+    /// Whether a merge has taken the branch further than the tree.
+    behind: AtomicBool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +64,7 @@ impl Workspace {
             start,
             author: author.clone(),
             turn: tokio::sync::Mutex::default(),
+            behind: AtomicBool::new(false),
         }
     }
 
@@ -95,19 +101,28 @@ impl Workspace {
     /// # Errors
     /// When the checkout is damaged.
     pub async fn head(&self) -> Result<Commit, GitError> {
+        // Git keeps a branch in a file of its own until it tidies up, which it is never told to do here.
+        let kept = read(&self.git_dir.join(branch_ref(&self.branch)?)).await?;
+        if let Some(commit) = kept.and_then(|commit| commit.trim_end().parse().ok()) {
+            return Ok(commit);
+        }
         let answer = self.git.good(self.call(["rev-parse", "--verify", "HEAD^{commit}"])).await?;
         answer.text().trim_end().parse().map_err(|error| GitError::Broken(format!("{error}")))
     }
 
-    /// Whether the commit is in the history of this checkout, as far back as it goes.
+    /// Whether all of these commits are in the history of this checkout, as far back as it goes.
     ///
     /// # Errors
     /// When the checkout is damaged.
-    pub async fn contains(&self, commit: &Commit) -> Result<bool, GitError> {
-        // Without the past of the repository the list is short. Asking about the one commit, git would call it an error
-        // that it does not know it.
-        let answer = self.git.good(self.call(["rev-list", "HEAD"])).await?;
-        Ok(answer.text().lines().any(|other| other == commit.as_str()))
+    pub async fn contains_all(&self, commits: &[Commit]) -> Result<bool, GitError> {
+        // Without the past of the repository the list is short. Asking about one commit, git would call it an error that
+        // it does not know it.
+        if commits == [self.head().await?] {
+            return Ok(true);
+        }
+        let text = self.git.good(self.call(["rev-list", "HEAD"])).await?.text();
+        let known: BTreeSet<&str> = text.lines().collect();
+        Ok(commits.iter().all(|commit| known.contains(commit.as_str())))
     }
 
     /// The paths that a commit would change. What is no text in them is shown as `\u{fffd}`.
@@ -115,8 +130,8 @@ impl Workspace {
     /// # Errors
     /// As [`Workspace::commit`].
     pub async fn changed(&self, named: &[RepoPath]) -> Result<Vec<String>, GitError> {
-        let _turn = self.turn().await;
-        folders::clear_leftovers(&self.git_dir).await?;
+        let _turn = self.turn_on_tree().await?;
+        folders::clear_locks(&self.git_dir).await?;
         Ok(self.changes(named).await?.iter().map(Change::shown).collect())
     }
 
@@ -125,8 +140,8 @@ impl Workspace {
     /// # Errors
     /// When the change is larger than allowed, or a new file has a name of git's own. Nothing is committed then.
     pub async fn commit(&self, message: &str, named: &[RepoPath]) -> Result<Committed, GitError> {
-        let _turn = self.turn().await;
-        folders::clear_leftovers(&self.git_dir).await?;
+        let _turn = self.turn_on_tree().await?;
+        folders::clear_locks(&self.git_dir).await?;
         let changes = self.changes(named).await?;
         if changes.is_empty() {
             return Ok(Committed::NothingChanged);
@@ -230,15 +245,23 @@ impl Workspace {
 
     /// For whoever holds the turn.
     pub(super) async fn restore(&self) -> Result<(), GitError> {
-        folders::clear_leftovers(&self.git_dir).await?;
+        folders::clear_locks(&self.git_dir).await?;
+        self.fill().await?;
+        self.git.good(self.call(["clean", "-ffdq"])).await?;
+        self.remove_git_folder(b"").await?;
+        self.set_behind(false);
+        Ok(())
+    }
+
+    /// Brings the files of the commit into the tree. What else lies there stays.
+    pub(super) async fn fill(&self) -> Result<(), GitError> {
         let reset = ["read-tree", "--reset", "-u", "--no-recurse-submodules", "HEAD"];
         if self.git.run(self.call(reset)).await?.code != 0 {
             // The index holds nothing that is not in the commit or the tree, so one that is damaged is made anew.
             folders::remove_file(&self.git_dir.join("index")).await?;
             self.git.good(self.call(reset)).await?;
         }
-        self.git.good(self.call(["clean", "-ffdq"])).await?;
-        self.remove_git_folder(b"").await
+        Ok(())
     }
 
     /// Pushes this branch as it is committed; never by force. To do it again is harmless.
@@ -263,6 +286,21 @@ impl Workspace {
 
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
+    }
+
+    /// To commit a tree that is behind would undo what was merged.
+    async fn turn_on_tree(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, GitError> {
+        let turn = self.turn().await;
+        let why = "the checkout was not brought to where its branch is";
+        if self.is_behind() { Err(GitError::Broken(why.to_owned())) } else { Ok(turn) }
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_behind(&self, behind: bool) {
+        self.behind.store(behind, Ordering::Relaxed);
     }
 
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> Call {

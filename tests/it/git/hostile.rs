@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use planwright::tools::git::{Committed, GitError, Merged, Workspace};
 
-use super::{BRANCH, World, committed, git, git_with, project, put, read, script_at, try_git, write};
+use super::{
+    BRANCH, World, committed, git, git_with, project, put, read, script_at, take_over, try_git, write,
+};
 
 /// Every program a stranger could have us run leaves this file behind.
 fn marker(world: &World) -> PathBuf {
@@ -181,10 +183,10 @@ async fn a_merge_executes_nothing_and_obeys_no_attribute() {
     put(&run, "far.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n").await;
     write(run.tree(), "near.txt", "run\n");
     put(&run, "all.txt", "run\n").await;
-    assert!(matches!(run.merge(&lanes[0], "Far").await, Ok(Merged::Merge(_))));
+    assert!(matches!(take_over(&run, &lanes[0], "Far").await, Ok(Merged::Merge(_))));
     assert_eq!(read(run.tree(), "far.txt"), "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
     let files = ["all.txt", "near.txt"].map(str::to_owned).to_vec();
-    assert_eq!(run.merge(&lanes[1], "Near").await, Ok(Merged::Conflict { files }));
+    assert_eq!(take_over(&run, &lanes[1], "Near").await, Ok(Merged::Conflict { files }));
     world.open_at("r1", BRANCH, &start).await.unwrap().branch_off("far-1").await.unwrap();
     assert!(!marker(&world).exists());
 

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use planwright::tools::git::{Committed, GitError, Merged, Refusal, Workspaces, lane_name};
 
-use super::{BRANCH, World, author, committed, git, names, project, put, read, write};
+use super::{BRANCH, World, author, committed, git, names, project, put, read, take_over, write};
 
 #[tokio::test]
 async fn a_lane_begins_where_the_run_stands() {
@@ -33,7 +33,12 @@ async fn a_lane_begins_where_the_run_stands() {
         (&run, &meanwhile, true),
         (&run, &"1".repeat(40).parse().unwrap(), false),
     ] {
-        assert_eq!(workspace.contains(commit).await, Ok(is_there), "{commit} on {}", workspace.branch());
+        assert_eq!(
+            workspace.contains_all(std::slice::from_ref(commit)).await,
+            Ok(is_there),
+            "{commit} on {}",
+            workspace.branch()
+        );
     }
     let refused = lane.push(&world.remote(), Some("main")).await;
     let branch = "lane/s1-1".to_owned();
@@ -152,7 +157,7 @@ async fn ten_lanes_work_at_once() {
         for part in 0..3 {
             put(&lane, &format!("{number}/{part}.txt"), &format!("{number} {part}")).await;
         }
-        let merged = run.merge(&lane, &format!("Merge {number}")).await.unwrap();
+        let merged = take_over(&run, &lane, &format!("Merge {number}")).await.unwrap();
         assert!(matches!(merged, Merged::FastForward(_) | Merged::Merge(_)), "{merged:?}");
         world.workspaces.forget_lane("r1", &lane_name("step", number)).await.unwrap();
     };
@@ -183,7 +188,7 @@ async fn lanes_do_not_meet_before_they_are_merged() {
         committed(two.commit("Two", &[]).await.unwrap())
     };
     assert_eq!((one.head().await, two.head().await), (Ok(first.clone()), Ok(second)));
-    assert_eq!(two.contains(&first).await, Ok(false));
+    assert_eq!(two.contains_all(std::slice::from_ref(&first)).await, Ok(false));
     assert_eq!(read(run.tree(), "README.md"), "hello\n");
     assert_eq!(run.head().await.as_ref(), Ok(run.start()));
 }

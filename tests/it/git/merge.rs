@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use planwright::tools::git::{Commit, Committed, Merged, Workspace};
+use planwright::tools::git::{Commit, Committed, GitError, Merged, Workspace};
 
 use super::http_server::{Server, TOKEN};
-use super::{BRANCH, World, committed, git, names, project, put, read, script_at, write};
+use super::{BRANCH, World, committed, git, names, project, put, read, script_at, take_over, write};
 
 /// Ten lines, so that changes can be near or far.
 const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
@@ -56,7 +56,7 @@ async fn a_lane_that_nobody_overtook_is_taken_as_it_is() {
     let lane = run.branch_off("s1-1").await.unwrap();
     put(&lane, "a.txt", "a").await;
     let last = put(&lane, "lines.txt", "new\n").await;
-    assert_eq!(run.merge(&lane, "Unused").await, Ok(Merged::FastForward(last.clone())));
+    assert_eq!(take_over(&run, &lane, "Unused").await, Ok(Merged::FastForward(last.clone())));
     assert_eq!(run.head().await, Ok(last.clone()));
     assert_eq!(names(&run), [".gitignore", "README.md", "a.txt", "lines.txt", "src", "target"]);
     assert_eq!(read(run.tree(), "lines.txt"), "new\n");
@@ -70,18 +70,45 @@ async fn a_lane_that_nobody_overtook_is_taken_as_it_is() {
 }
 
 #[tokio::test]
+async fn nothing_is_committed_in_a_tree_that_is_behind_its_branch() {
+    let (_world, run) = world().await;
+    let mut lanes = vec![];
+    for name in ["one", "two", "three"] {
+        let lane = run.branch_off(&format!("{name}-1")).await.unwrap();
+        put(&lane, &format!("{name}.txt"), name).await;
+        lanes.push(lane);
+    }
+    std::fs::remove_file(lanes[2].tree().join("lines.txt")).unwrap();
+    committed(lanes[2].commit("Delete", &[]).await.unwrap());
+    put(&run, "own.txt", "own").await;
+    for lane in &lanes {
+        merge_commit(run.merge(lane, "Merge").await.unwrap());
+        assert_eq!(names(&run), [".gitignore", "README.md", "lines.txt", "own.txt", "src"], "left as it was");
+        assert!(matches!(run.commit("Undo it all", &[]).await, Err(GitError::Broken(_))));
+        assert!(matches!(run.changed(&[]).await, Err(GitError::Broken(_))));
+    }
+    run.catch_up().await.unwrap();
+    let all = [".gitignore", "README.md", "one.txt", "own.txt", "src", "three.txt", "two.txt"];
+    assert_eq!(names(&run), all);
+    assert_eq!(run.commit("Nothing", &[]).await, Ok(Committed::NothingChanged));
+    write(run.tree(), "half.txt", "half");
+    run.catch_up().await.unwrap();
+    assert!(run.tree().join("half.txt").exists(), "nothing to catch up with");
+}
+
+#[tokio::test]
 async fn two_lanes_become_one_history() {
     let (world, run) = world().await;
     let (one, two) = (run.branch_off("one-1").await.unwrap(), run.branch_off("two-1").await.unwrap());
     let first = put(&one, "one.txt", "one").await;
     let second = put(&two, "two.txt", "two").await;
-    assert_eq!(run.merge(&one, "Merge one").await, Ok(Merged::FastForward(first.clone())));
+    assert_eq!(take_over(&run, &one, "Merge one").await, Ok(Merged::FastForward(first.clone())));
     write(run.tree(), "target/out.o", "built");
     write(run.tree(), "not-committed.txt", "x");
     // Whatever is in a message, it is a message.
     let message =
         "Merge two\n\n\"é\0 data 3\ncommit refs/heads/main\nmerge HEAD\nM 100644 inline x\n\u{1b}\n";
-    let merge = merge_commit(run.merge(&two, message).await.unwrap());
+    let merge = merge_commit(take_over(&run, &two, message).await.unwrap());
     assert_eq!(run.head().await, Ok(merge.clone()));
     assert_eq!(names(&run), [".gitignore", "README.md", "lines.txt", "one.txt", "src", "target", "two.txt"]);
     assert_eq!(read(run.tree(), "target/out.o"), "built");
@@ -104,7 +131,7 @@ async fn changes_to_far_lines_of_one_file_are_merged() {
     let lane = run.branch_off("s1-1").await.unwrap();
     put(&lane, "lines.txt", &LINES.replace("9\n", "nine\r\n")).await;
     put(&run, "lines.txt", &LINES.replace("2\n", "two\n")).await;
-    merge_commit(run.merge(&lane, "Merge").await.unwrap());
+    merge_commit(take_over(&run, &lane, "Merge").await.unwrap());
     assert_eq!(read(run.tree(), "lines.txt"), "1\ntwo\n3\n4\n5\n6\n7\n8\nnine\r\n10\n");
 }
 
@@ -181,7 +208,7 @@ async fn a_conflict_changes_nothing_and_names_the_files() {
         let files: Vec<String> = files.iter().map(|&file| file.to_owned()).collect();
         for _ in 0..2 {
             assert_eq!(
-                run.merge(&lane, "Merge").await,
+                take_over(&run, &lane, "Merge").await,
                 Ok(Merged::Conflict { files: files.clone() }),
                 "{name}"
             );
@@ -190,7 +217,7 @@ async fn a_conflict_changes_nothing_and_names_the_files() {
         // The run goes on, and other lanes are merged.
         let other = run.branch_off("s2-1").await.unwrap();
         let commit = put(&other, "other.txt", "other").await;
-        assert_eq!(run.merge(&other, "Merge").await, Ok(Merged::FastForward(commit)), "{name}");
+        assert_eq!(take_over(&run, &other, "Merge").await, Ok(Merged::FastForward(commit)), "{name}");
         run.push(&world.remote(), Some("main")).await.unwrap();
         assert_eq!(git(&world.origin(), &["fsck", "--strict"]), "", "{name}");
     }
@@ -200,21 +227,21 @@ async fn a_conflict_changes_nothing_and_names_the_files() {
 async fn a_lane_is_merged_once() {
     let (_world, run) = world().await;
     let lane = run.branch_off("s1-1").await.unwrap();
-    assert_eq!(run.merge(&lane, "Merge").await, Ok(Merged::Nothing));
+    assert_eq!(take_over(&run, &lane, "Merge").await, Ok(Merged::Nothing));
     put(&run, "run.txt", "run").await;
-    assert_eq!(run.merge(&lane, "Merge").await, Ok(Merged::Nothing), "also when the run went on");
+    assert_eq!(take_over(&run, &lane, "Merge").await, Ok(Merged::Nothing), "also when the run went on");
     let own = put(&lane, "own.txt", "own").await;
-    let merge = merge_commit(run.merge(&lane, "Merge").await.unwrap());
+    let merge = merge_commit(take_over(&run, &lane, "Merge").await.unwrap());
     for _ in 0..2 {
-        assert_eq!(run.merge(&lane, "Merge").await, Ok(Merged::Already));
+        assert_eq!(take_over(&run, &lane, "Merge").await, Ok(Merged::Already));
         let lane = run.branch_off("s1-1").await.unwrap();
-        assert_eq!(run.merge(&lane, "Merge").await, Ok(Merged::Already), "after a restart");
+        assert_eq!(take_over(&run, &lane, "Merge").await, Ok(Merged::Already), "after a restart");
     }
     assert_eq!(run.head().await, Ok(merge.clone()));
-    assert_eq!((run.contains(&own).await, run.contains(&merge).await), (Ok(true), Ok(true)));
+    assert_eq!(run.contains_all(&[own.clone(), merge.clone()]).await, Ok(true));
     // What the lane does after that is merged too.
     put(&lane, "more.txt", "more").await;
-    merge_commit(run.merge(&lane, "Merge again").await.unwrap());
+    merge_commit(take_over(&run, &lane, "Merge again").await.unwrap());
     assert_eq!(read(run.tree(), "more.txt"), "more");
 }
 
@@ -238,11 +265,9 @@ async fn a_merge_that_broke_off_is_finished_by_the_next_opening_or_merge() {
         };
         run.changed(&[]).await.unwrap();
         std::fs::copy(place.join("git/index"), place.join("index")).unwrap();
-        assert_ne!(run.merge(&lane, "Merge").await, Ok(Merged::Already));
+        assert_ne!(take_over(&run, &lane, "Merge").await, Ok(Merged::Already));
         let head = run.head().await;
-        break_off();
-        assert_eq!(run.merge(&lane, "Merge").await, Ok(Merged::Already));
-        assert!(!run.tree().join("lines.txt").exists() && run.tree().join("own.txt").exists());
+        assert_eq!(take_over(&run, &lane, "Merge").await, Ok(Merged::Already));
         break_off();
         let run = world.open_at("r1", BRANCH, run.start()).await.unwrap();
         assert!(!run.tree().join("lines.txt").exists() && run.tree().join("own.txt").exists());
@@ -264,7 +289,7 @@ async fn modes_links_and_names_survive() {
     committed(lane.commit("Lane", &[]).await.unwrap());
     put(&run, "README.md", "changed\n").await;
     put(&run, "lines.txt", &LINES.replace("2\n", "two\n")).await;
-    merge_commit(run.merge(&lane, "Merge").await.unwrap());
+    merge_commit(take_over(&run, &lane, "Merge").await.unwrap());
     assert_eq!(names(&run), [".gitignore", "README.md", "link", "renamed.txt", "src", "tool.sh"]);
     for path in ["README.md", "tool.sh"] {
         assert_eq!(
@@ -293,7 +318,7 @@ async fn a_new_file_stays_in_the_folder_that_a_lane_renamed() {
     std::fs::rename(lane.tree().join("src"), lane.tree().join("lib")).unwrap();
     committed(lane.commit("Rename", &[]).await.unwrap());
     put(&run, "src/new.rs", "new").await;
-    merge_commit(run.merge(&lane, "Merge").await.unwrap());
+    merge_commit(take_over(&run, &lane, "Merge").await.unwrap());
     assert_eq!(
         (read(run.tree(), "src/new.rs"), read(run.tree(), "lib/lib.rs")),
         ("new".into(), "fn one() {}\n".into())
@@ -314,7 +339,7 @@ async fn what_a_lane_deleted_is_gone_from_the_tree() {
         if meanwhile {
             put(&run, "run.txt", "run").await;
         }
-        assert_ne!(run.merge(&lane, "Merge").await, Ok(Merged::Already));
+        assert_ne!(take_over(&run, &lane, "Merge").await, Ok(Merged::Already));
         assert!(!run.tree().join("target/kept.txt").exists());
         write(run.tree(), "target/kept.txt", "again");
         committed(run.commit("Keep again", &["target/kept.txt".parse().unwrap()]).await.unwrap());
@@ -338,8 +363,8 @@ async fn a_branch_with_merges_is_pushed_over_http_and_fetched_again() {
         let two = run.branch_off(&format!("two-{round}")).await.unwrap();
         put(&one, &format!("one-{round}"), "x").await;
         put(&two, &format!("two-{round}"), "x").await;
-        assert!(matches!(run.merge(&one, "One").await, Ok(Merged::FastForward(_))));
-        let merge = merge_commit(run.merge(&two, "Two").await.unwrap());
+        assert!(matches!(take_over(&run, &one, "One").await, Ok(Merged::FastForward(_))));
+        let merge = merge_commit(take_over(&run, &two, "Two").await.unwrap());
         run.push(&remote, Some("main")).await.unwrap();
         assert_eq!(git(&world.origin(), &["rev-parse", BRANCH]), merge.as_str());
     }
@@ -358,7 +383,7 @@ async fn a_branch_with_merges_is_pushed_over_http_and_fetched_again() {
     let lane = later.branch_off("s1-1").await.unwrap();
     put(&lane, "later.txt", "x").await;
     put(&later, "meanwhile.txt", "x").await;
-    merge_commit(later.merge(&lane, "Later").await.unwrap());
+    merge_commit(take_over(&later, &lane, "Later").await.unwrap());
     later.push(&remote, Some("main")).await.unwrap();
     assert_eq!(git(&world.origin(), &["rev-list", "--count", BRANCH]), "13");
 }
@@ -378,7 +403,7 @@ async fn commits_with_long_names_are_merged_too() {
     let lane = run.branch_off("s1-1").await.unwrap();
     put(&lane, "own.txt", "own").await;
     put(&run, "run.txt", "run").await;
-    let merge = merge_commit(run.merge(&lane, "Merge").await.unwrap());
+    let merge = merge_commit(take_over(&run, &lane, "Merge").await.unwrap());
     assert_eq!(
         (merge.as_str().len(), names(&run)),
         (64, vec!["README.md".into(), "own.txt".into(), "run.txt".into()])

@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 
 use planwright::domain::Project;
 use planwright::tools::git::{
-    Author, Commit, Committed, GitError, Head, Opening, Remote, Settings, Workspace, Workspaces,
+    Author, Commit, Committed, GitError, Head, Merged, Opening, Remote, Settings, Workspace, Workspaces,
 };
 use tempfile::TempDir;
 
@@ -147,6 +147,13 @@ pub(crate) fn committed(committed: Committed) -> (Commit, Vec<String>, u64) {
 pub(crate) async fn put(workspace: &Workspace, path: &str, text: &str) -> Commit {
     write(workspace.tree(), path, text);
     committed(workspace.commit(path, &[]).await.unwrap()).0
+}
+
+/// Takes a lane onto the branch, and the tree with it.
+pub(crate) async fn take_over(run: &Workspace, lane: &Workspace, message: &str) -> Result<Merged, GitError> {
+    let merged = run.merge(lane, message).await;
+    run.catch_up().await.unwrap();
+    merged
 }
 
 /// What lies at the top of the tree.
