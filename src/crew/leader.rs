@@ -21,11 +21,13 @@ pub enum Standing {
     Waiting,
     /// By an open escalation, or by a person.
     Held,
-    /// From the moment it is given away until it is accepted or given back, so also while it is judged and merged.
+    /// From the moment it is given away until it is given back, or judged to be done.
     AtWork {
         worker: u32,
         checkout: Checkout,
     },
+    /// Judged to be done, and on its way to the run's branch. The worker's hands are free.
+    Merging,
     Accepted,
     /// Skipped, left out, or given up.
     Closed,
@@ -51,13 +53,18 @@ pub struct Assignment {
 /// What is given away now. Called again whenever something changed, it gives away what has become possible since.
 #[must_use]
 pub fn assign(steps: &[Candidate], workers: NonZeroU32) -> Vec<Assignment> {
+    let merging = steps.iter().any(|step| step.standing == Standing::Merging);
+    if merging && workers.get() == 1 {
+        // Whoever wants one worker wants each step to begin with what the one before has made.
+        return vec![];
+    }
     let busy: Vec<u32> = steps.iter().filter_map(|step| worker_of(step.standing)).collect();
     // Fewer than the free numbers, when the settings were lowered while more were at work.
     let most = (workers.get() as usize).saturating_sub(busy.len());
     let free = (1..=workers.get()).filter(|worker| !busy.contains(worker)).take(most);
     let ready = || steps.iter().filter(|step| is_ready(step));
     // A checkout costs time; a step that is alone and needs no worker's eyes can do without.
-    let alone = busy.is_empty() && (workers.get() == 1 || ready().nth(1).is_none());
+    let alone = busy.is_empty() && !merging && (workers.get() == 1 || ready().nth(1).is_none());
     let give = |(step, worker): (&Candidate, u32)| {
         let checkout = if alone && step.fully_specified { Checkout::Shared } else { Checkout::Own };
         Assignment { step: step.id.clone(), worker, checkout }
@@ -72,7 +79,9 @@ fn is_ready(step: &Candidate) -> bool {
 fn worker_of(standing: Standing) -> Option<u32> {
     match standing {
         Standing::AtWork { worker, .. } => Some(worker),
-        Standing::Waiting | Standing::Held | Standing::Accepted | Standing::Closed => None,
+        Standing::Waiting | Standing::Held | Standing::Merging | Standing::Accepted | Standing::Closed => {
+            None
+        }
     }
 }
 
@@ -116,7 +125,8 @@ mod tests {
         let blocked = step("b", false, Standing::Waiting, true);
         let held = step("h", true, Standing::Held, true);
         let over = [step("x", true, Standing::Accepted, true), step("y", true, Standing::Closed, true)];
-        let rows: [(Vec<Candidate>, u32, &[Given<'_>]); 14] = [
+        let merging = step("m", true, Standing::Merging, true);
+        let rows: [(Vec<Candidate>, u32, &[Given<'_>]); 17] = [
             (vec![], 2, &[]),
             (vec![ready("a"), ready("b"), ready("c")], 2, &[("a", 1, Own), ("b", 2, Own)]),
             (vec![ready("a"), blocked.clone(), ready("c")], 3, &[("a", 1, Own), ("c", 2, Own)]),
@@ -132,6 +142,10 @@ mod tests {
             (vec![specified("a"), specified("b")], 1, &[("a", 1, Shared)]),
             (vec![specified("a"), specified("b")], 2, &[("a", 1, Own), ("b", 2, Own)]),
             (vec![ready("a"), held], 1, &[("a", 1, Own)]),
+            // What is being merged needs no hands, but the run's own checkout.
+            (vec![merging.clone(), at_work("a", 1, Own), ready("b"), ready("c")], 2, &[("b", 2, Own)]),
+            (vec![merging.clone(), ready("a")], 1, &[]),
+            (vec![merging, specified("a")], 2, &[("a", 1, Own)]),
             // Beside one in the run's own checkout everybody has another.
             (vec![at_work("a", 1, Shared), specified("b")], 2, &[("b", 2, Own)]),
         ];
@@ -192,15 +206,31 @@ mod tests {
             self.sample.on_paper.iter().map(candidate).collect()
         }
 
-        fn at_work(&self) -> Vec<usize> {
-            let works = |at: &usize| worker_of(self.standings[*at]).is_some();
-            (0..self.standings.len()).filter(works).collect()
+        fn at_work(&self) -> usize {
+            self.standings.iter().filter(|standing| worker_of(**standing).is_some()).count()
+        }
+
+        /// What is at work, or on its way to the run's branch.
+        fn in_hand(&self) -> Vec<usize> {
+            let is_it = |at: &usize| {
+                let standing = self.standings[*at];
+                standing == Standing::Merging || worker_of(standing).is_some()
+            };
+            (0..self.standings.len()).filter(is_it).collect()
+        }
+
+        fn advance(&mut self, at: usize) {
+            let merged = matches!(
+                self.standings[at],
+                Standing::Merging | Standing::AtWork { checkout: Checkout::Shared, .. }
+            );
+            self.standings[at] = if merged { Standing::Accepted } else { Standing::Merging };
         }
 
         /// Gives away what can be given, and checks that all of it may be.
         fn lead(&mut self) -> Result<(), TestCaseError> {
             let given = assign(&self.candidates(), self.workers);
-            let lonely = given.len() == 1 && self.at_work().is_empty();
+            let lonely = given.len() == 1 && self.in_hand().is_empty();
             for Assignment { step, worker, checkout } in given {
                 let at: usize = step.0.parse().unwrap();
                 prop_assert_eq!(
@@ -215,7 +245,7 @@ mod tests {
                 prop_assert!(checkout == Own || lonely && self.sample.specified[at]);
                 self.standings[at] = Standing::AtWork { worker, checkout };
             }
-            prop_assert!(self.at_work().len() <= self.workers.get() as usize);
+            prop_assert!(self.at_work() <= self.workers.get() as usize);
             Ok(())
         }
 
@@ -232,21 +262,20 @@ mod tests {
         fn a_plan_is_worked_through(
             sample in any_sample(),
             workers in 1..6_u32,
-            picks in prop::collection::vec(any::<prop::sample::Index>(), 12),
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 24),
         ) {
             let mut world = World::new(sample, workers);
             let mut picks = picks.into_iter();
             loop {
                 world.lead()?;
-                let at_work = world.at_work();
-                if at_work.is_empty() {
+                let in_hand = world.in_hand();
+                if in_hand.is_empty() {
                     if world.release_one() {
                         continue;
                     }
                     break;
                 }
-                let done = at_work[picks.next().unwrap().index(at_work.len())];
-                world.standings[done] = Standing::Accepted;
+                world.advance(in_hand[picks.next().unwrap().index(in_hand.len())]);
             }
             let all = world.standings.iter().all(|standing| *standing == Standing::Accepted);
             prop_assert!(all, "{:?}", world.standings);

@@ -35,6 +35,7 @@ pub(super) fn assign(run: &Run, plan: &Revision, policy: &Policy) -> Vec<Fact> {
 
 fn candidate(run: &Run, plan: &Revision, step: &StepId) -> Candidate {
     let standing = match (run.lanes.get(step), run.step_state(plan, step)) {
+        (Some(lane), _) if lane.judged.is_some() => Standing::Merging,
         (Some(lane), _) => Standing::AtWork { worker: lane.worker, checkout: lane.checkout },
         (None, StepState::Done(_) | StepState::SkippedBy(_)) => Standing::Accepted,
         (None, StepState::Failed(_) | StepState::LeftOut) => Standing::Closed,

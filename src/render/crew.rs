@@ -48,7 +48,9 @@ pub(super) fn needs_help(escalation: &Escalation, lang: Lang, voice: &Voice) -> 
 pub(super) fn worker(run: &Run, step: &StepId, cap: usize) -> String {
     let Some(lane) = run.lanes.get(step) else { return String::new() };
     let mut notes: Vec<String> = vec![];
-    if run.lanes.len() > 1 {
+    if lane.judged.is_some() {
+        notes.push(run.lang.pick("being merged".to_owned(), "マージ中".to_owned()));
+    } else if run.lanes.len() > 1 {
         notes.push(run.lang.pick(format!("worker {}", lane.worker), format!("ワーカー {}", lane.worker)));
     }
     if lane.attempt > 1 {
