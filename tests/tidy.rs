@@ -22,6 +22,9 @@ const IO_STD: [&str; 5] = ["fs", "net", "env", "process", "thread"];
 
 const TOP_LEVEL: [&str; 7] =
     ["Cargo.lock", "Cargo.toml", "README.md", "config.yaml.example", "deploy", "src", "tests"];
+/// Where files are opened. Everywhere else many threads share few workers, and none of them may wait for a disk; what
+/// they need of one they ask of these.
+const OPEN_FILES: [&str; 5] = ["src/cli/", "src/config/", "src/forge/local/", "src/store/", "src/tools/"];
 /// Lines before the tests.
 const LONGEST_FILE: usize = 500;
 /// Verbs that are understood and answered with "not yet"; the help leaves them out. Whoever builds one moves it.
@@ -88,6 +91,53 @@ fn pure_files_are_pure(path: &str, text: &str) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Files are opened where [`OPEN_FILES`] says, and the database in the store.
+fn opens_only_its_own(path: &str, text: &str) -> Vec<String> {
+    let code = code(text);
+    let mut wrong = vec![];
+    let may_open = OPEN_FILES.iter().any(|place| path.starts_with(place));
+    if !may_open && paths_after(&code, "std::").iter().any(|used| used[0] == "fs") {
+        wrong.push(format!("{path}: `std::fs` makes others wait here"));
+    }
+    if !path.starts_with("src/store/") && begins_a_path(&code, "sqlx") {
+        wrong.push(format!("{path}: only the store speaks to the database"));
+    }
+    wrong
+}
+
+/// Each name in these sections of a `Cargo.toml`.
+fn dependencies(manifest: &str, section: &str) -> Vec<String> {
+    let (_, rest) = manifest.split_once(&format!("\n[{section}]\n")).unwrap_or_default();
+    let lines = rest.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim());
+    names.filter(|name| !name.starts_with('#')).map(|name| name.replace('-', "_")).collect()
+}
+
+/// What is built for nothing costs everybody time, and its faults are ours.
+fn dependencies_are_used(manifest: &str, section: &str, code: &str) -> Vec<String> {
+    let names = dependencies(manifest, section);
+    if names.is_empty() {
+        return vec![format!("no [{section}] was found")];
+    }
+    let is_used = |name: &String| begins_a_path(code, name) || code.contains(&format!("use {name};"));
+    let unused = names.into_iter().filter(|name| !is_used(name));
+    unused.map(|name| format!("`{name}` of [{section}] is used nowhere")).collect()
+}
+
+/// Whoever builds it is told the version of Rust that the compiler is told, and gets it in the image.
+fn minimum_rust_is_said(manifest: &str, readme: &str, image: &str) -> Vec<String> {
+    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = "));
+    let Some(version) = line.map(|version| version.trim_matches('"')) else {
+        return vec!["Cargo.toml has no `rust-version`".to_owned()];
+    };
+    let says = [
+        ("README.md", readme, format!("[Rust](https://rustup.rs) {version} or later")),
+        ("deploy/Dockerfile", image, format!("FROM rust:{version}-")),
+    ];
+    let silent = says.into_iter().filter(|(_, text, words)| !text.contains(words));
+    silent.map(|(file, _, words)| format!("{file} does not say `{words}`")).collect()
 }
 
 fn is_short_enough(path: &str, text: &str) -> Vec<String> {
@@ -177,6 +227,28 @@ fn rooms_use_only_what_they_may() {
 #[test]
 fn pure_rooms_are_pure() {
     check(files_in(&["src"], &["rs"]), pure_files_are_pure);
+}
+
+#[test]
+fn rooms_open_only_what_is_theirs() {
+    check(files_in(&["src"], &["rs"]), opens_only_its_own);
+}
+
+#[test]
+fn every_dependency_is_used() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let of = |places: &[&str]| -> String {
+        files_in(places, &["rs"]).iter().map(|(_, text)| code(text) + "\n").collect()
+    };
+    assert_eq!(dependencies_are_used(&manifest, "dependencies", &of(&["src"])), Vec::<String>::new());
+    assert_eq!(dependencies_are_used(&manifest, "dev-dependencies", &of(&["tests"])), Vec::<String>::new());
+}
+
+#[test]
+fn the_minimum_version_of_rust_is_the_same_everywhere() {
+    let text = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let wrong = minimum_rust_is_said(&text("Cargo.toml"), &text("README.md"), &text("deploy/Dockerfile"));
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[test]
@@ -310,6 +382,46 @@ fn pure_files_are_pure_bites() {
     );
     passes(pure_files_are_pure, "src/intake/translate.rs", "use super::{github, gitlab}; gitlab::read();");
     passes(pure_files_are_pure, "src/forge/mod.rs", "use tokio::sync::mpsc; async fn f() {}");
+}
+
+#[test]
+fn opens_only_its_own_bites() {
+    for (path, text) in [
+        ("src/engine/drive.rs", "let text = std::fs::read(path);"),
+        ("src/engine/drive.rs", "use std::{fs::File, io};"),
+        ("src/intake/http.rs", "use std::fs;"),
+        ("src/forge/github/mod.rs", "std::fs::write(path, token)"),
+        ("src/cli/demo.rs", "use sqlx::AnyPool;"),
+    ] {
+        bites(opens_only_its_own, path, text);
+    }
+    for (path, text) in [
+        ("src/store/open.rs", "use sqlx::AnyPool; use std::fs::File;"),
+        ("src/forge/local/disk.rs", "use std::fs::File;"),
+        ("src/engine/drive.rs", "// std::fs\nlet x = \"sqlx::Any\"; use std::fmt;"),
+        ("src/engine/drive.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}"),
+    ] {
+        passes(opens_only_its_own, path, text);
+    }
+}
+
+#[test]
+fn dependencies_are_used_bites() {
+    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\nhex = \"1\"\n# why = so\ntokio-util = { version = \"1\" }\n\n[lints]\na = 1\n";
+    let wrong = |code: &str| dependencies_are_used(manifest, "dependencies", code).len();
+    assert_eq!(wrong("use hex::encode; fn f(_: tokio_util::Token) {}"), 0);
+    assert_eq!(wrong("use hex;"), 1);
+    assert_eq!(wrong("my_hex::encode(tokio_util)"), 2, "parts of other names, and a name alone");
+    assert_eq!(dependencies_are_used(manifest, "dev-dependencies", "hex::x").len(), 1, "no such section");
+}
+
+#[test]
+fn minimum_rust_is_said_bites() {
+    let (readme, image) = ("You need [Rust](https://rustup.rs) 1.94 or later.", "FROM rust:1.94-bookworm");
+    let wrong = |version: &str| minimum_rust_is_said(version, readme, image).len();
+    assert_eq!(wrong("rust-version = \"1.94\""), 0);
+    assert_eq!(wrong("rust-version = \"1.95\""), 2);
+    assert_eq!(wrong("edition = \"2024\""), 1);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! 3. The **judge** ([`weigh`]) says done, continue or replan. What can be shown outranks what a model thinks.
 //! 4. **Escalation** ([`route`], [`after`]) is a table: cause in, target out, each target within its limit. Whether the
 //!    advice of a model is enough says [`helps`].
-//! 5. Where people are the target, [`whom`] names them; who answers for a path is read from [`CodeOwners`].
+//! 5. Where people are the target, [`whom()`] names them; who answers for a path is read from [`CodeOwners`].
 
 mod advice;
 mod codeowners;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use sha2::{Digest as _, Sha256};
@@ -44,6 +45,8 @@ pub struct Ctx {
     pub shutdown: CancellationToken,
     /// How many sweeps are done.
     pub swept: watch::Sender<u64>,
+    /// How long after one sweep the next begins.
+    pub sweep_every: Duration,
     /// Names this installation in leases.
     pub owner: String,
     /// How long to wait before something that was out of reach is tried again.
@@ -85,6 +88,7 @@ impl Ctx {
     #[must_use]
     pub fn new(config: Arc<Config>, store: Store, forges: Forges, crew: Crew, owner: String) -> Self {
         let Crew { planner, worker, judge, advisor, hands } = crew;
+        let sweep_every = Duration::from_secs(60 * u64::from(config.server.reconcile_minutes.get()));
         let paces = forges.keys().map(|kind| (*kind, Pace::default())).collect();
         Self {
             history: History::new(&config.data_dir),
@@ -101,6 +105,7 @@ impl Ctx {
             pokes: broadcast::channel(1_024).0,
             shutdown: CancellationToken::new(),
             swept: watch::Sender::new(0),
+            sweep_every,
             owner,
             patience_ms: 30_000,
             lease_ms: 15_000,

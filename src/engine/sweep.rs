@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::ctx::Ctx;
 use super::desk::load_record;
@@ -21,12 +20,11 @@ use crate::render;
 use crate::store::{NewDelivery, Put};
 
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
-    let every = Duration::from_secs(60 * u64::from(ctx.config.server.reconcile_minutes.get()));
     let sweeping = async {
         loop {
             sweep(&ctx).await;
             ctx.swept.send_modify(|sweeps| *sweeps += 1);
-            tokio::time::sleep(every).await;
+            tokio::time::sleep(ctx.sweep_every).await;
         }
     };
     // A sweep may be left in the middle: whatever it did not get to is found by the next one.

@@ -258,16 +258,15 @@ impl Run {
 
     /// What is asked about something that is no more needs no answer.
     pub(super) fn cancel_escalations(&mut self) {
-        let stale: Vec<u32> = (self.crew.open())
-            .filter(|escalation| {
-                let gone = |action: &ActionId| !self.is_failed(action);
-                let skipped = escalation.step.as_ref().is_some_and(|step| self.skipped.contains_key(step));
-                !self.is_live() || skipped || escalation.action.as_ref().is_some_and(gone)
-            })
-            .map(|escalation| escalation.number)
-            .collect();
-        for number in stale {
-            self.with_escalation(number, |escalation| escalation.state = EscalationState::Cancelled);
+        let mut escalations = std::mem::take(&mut self.crew.escalations);
+        // One by one and not by number: a journal that was put together from two may have a number twice.
+        for escalation in escalations.iter_mut().filter(|escalation| escalation.is_open()) {
+            let gone = escalation.action.as_ref().is_some_and(|action| !self.is_failed(action));
+            let skipped = escalation.step.as_ref().is_some_and(|step| self.skipped.contains_key(step));
+            if !self.is_live() || skipped || gone {
+                escalation.state = EscalationState::Cancelled;
+            }
         }
+        self.crew.escalations = escalations;
     }
 }

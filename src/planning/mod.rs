@@ -4,14 +4,14 @@
 //! [`next_effects`] says what its run should be doing. Between them stands no clock, no network and no disk: times are
 //! part of the entries, and a restart is nothing but the same fold again.
 //!
-//! [`interpret`] stands before them: it reads what somebody did ([`crate::domain::Event`]) in the light of the record,
+//! [`interpret()`] stands before them: it reads what somebody did ([`crate::domain::Event`]) in the light of the record,
 //! the actor's rights and the live state of the thread, and says which facts follow.
 //!
 //! Once a plan is approved, its steps are led: `leader` gives them to workers, each in a lane (`lanes`) that names its own
 //! effects, so that several go on side by side; `help` says who is asked when one is stuck; `crewed` is what comes of
 //! that. Whatever concerns the run as a whole waits until no action is at work.
 //!
-//! Three properties hold (see `tests/it/core.rs`): any prefix of any journal folds; folding the same entries gives the
+//! Three properties hold (see `tests/it/journals.rs`): any prefix of any journal folds; folding the same entries gives the
 //! same record; a run that has ended has no effects.
 
 mod answers;

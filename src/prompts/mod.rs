@@ -1,6 +1,6 @@
 //! Purpose: typed questions to a model: question → prompt text and JSON schema; text → typed answer.
 //!
-//! An [`Ask`] is what the run wants to know; [`prompt`] writes it for a language model, [`read_answer`] turns what came
+//! An [`Ask`] is what the run wants to know; [`prompt()`] writes it for a language model, [`read_answer`] turns what came
 //! back into an [`Answer`] or says what is wrong with it in a sentence that the model can act on. Text from people is
 //! shown as people see it ([`visible_text`]), wrapped as data and capped in size.
 //!

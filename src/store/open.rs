@@ -90,6 +90,7 @@ impl Store {
         Ok(Writer { slot, connection })
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is where the database is opened")]
     async fn connect_writer(&self) -> Result<AnyConnection, sqlx::Error> {
         let mut connection = self.shared.connect.connect().await?;
         sqlx::raw_sql(AssertSqlSafe(writer_settings(&self.shared.location))).execute(&mut connection).await?;
@@ -158,6 +159,7 @@ fn writer_settings(location: &Location) -> String {
     )
 }
 
+#[expect(clippy::disallowed_methods, reason = "this is where the database is opened")]
 fn readers(location: &Location, connect: AnyConnectOptions) -> AnyPool {
     let settings = format!("PRAGMA busy_timeout = {}; PRAGMA query_only = ON;", location.busy_timeout_ms);
     AnyPoolOptions::new()

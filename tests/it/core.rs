@@ -1,4 +1,5 @@
-//! Purpose: properties of the pure core, for any journal and for any order of things that people and models do.
+//! Purpose: properties of the pure core, for any order of things that people and models do. Those of the fold alone are in
+//! `journals.rs`.
 
 use planwright::actions::{Finding, Found, Ground};
 use planwright::crew::{Judgement, Verdict};
@@ -11,7 +12,7 @@ use planwright::plan::{
 };
 use planwright::planning::{
     AskProblem, CrewFact, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place,
-    Policy, Question, Record, ReplanFact, Rules, RunId, StopReason, Trigger, interpret, judgement, keeps,
+    Policy, Question, Record, ReplanFact, Rules, RunId, Trigger, interpret, judgement, keeps,
     needs_permission, needs_thread, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
@@ -115,102 +116,6 @@ fn answer(key: Key, question: Question) -> Fact {
         | Question::Judge
         | Question::Advise
         | Question::OtherWay => unreachable!("this goal leaves nothing open, and nothing is replanned"),
-    }
-}
-
-/// Any fact at all, in any order, with keys that mostly do not fit: what a damaged or foreign journal could hold.
-fn any_fact() -> impl Strategy<Value = Fact> {
-    let key = || {
-        prop_oneof![Just("r1/0/t0"), Just("r1/1/t0"), Just("r1/2/t0"), Just("x")]
-            .prop_map(|k| Key(k.to_owned()))
-    };
-    let who = || (2_i64..5).prop_map(|id| Account::person(id, "p"));
-    let comment = || prop_oneof![Just(None), (1_i64..4).prop_map(|id| Some(CommentId(id)))];
-    prop_oneof![
-        (who(), comment()).prop_map(|(by, comment)| Fact::Triggered {
-            by,
-            permission: Permission::Write,
-            how: Trigger::Assigned,
-            event_at: None,
-            comment,
-            budget: Limits::default(),
-            why: None,
-            lang: planwright::domain::Lang::English,
-        }),
-        (who(), comment()).prop_map(|(by, comment)| Fact::Paused { by, comment }),
-        (who(), comment()).prop_map(|(by, comment)| Fact::Resumed { by, comment }),
-        (who(), comment()).prop_map(|(by, comment)| Fact::Cancelled { by, comment }),
-        who().prop_map(|by| Fact::Stopped { by, why: StopReason::Closed }),
-        key().prop_map(|key| Fact::AskBegun { key }),
-        key().prop_map(|key| answer(key, Question::Understand)),
-        key().prop_map(|key| answer(key, Question::Decompose)),
-        key().prop_map(|key| answer(key, Question::Sequence)),
-        key().prop_map(|key| Fact::AskFailed {
-            key,
-            problem: AskProblem::Passing,
-            reason: "r".to_owned(),
-            usage: None
-        }),
-        key().prop_map(|key| Fact::AskFailed {
-            key,
-            problem: AskProblem::Lasting,
-            reason: "r".to_owned(),
-            usage: None
-        }),
-        key().prop_map(|key| Fact::TimerFired { key }),
-        Just(Fact::Failed { reason: "r".to_owned() }),
-    ]
-}
-
-fn any_journal() -> impl Strategy<Value = Vec<Entry>> {
-    let run = prop_oneof![4 => Just(Some("r1")), 1 => Just(Some("r2")), 1 => Just(None)];
-    prop::collection::vec((any_fact(), run), 0..60).prop_map(|facts| {
-        let entry = |(seq, (fact, run)): (usize, (Fact, Option<&str>))| {
-            let seq = i64::try_from(seq).unwrap();
-            Entry { seq, at: Millis(seq * 1_000), run: run.map(|r| RunId(r.to_owned())), fact }
-        };
-        facts.into_iter().enumerate().map(entry).collect()
-    })
-}
-
-proptest! {
-    /// Folding never fails, is deterministic, and folding step by step is folding at once.
-    #[test]
-    fn any_prefix_of_any_journal_folds(journal in any_journal()) {
-        let mut grown = Record::default();
-        for end in 0..=journal.len() {
-            let at_once = Record::fold(&journal[..end]);
-            prop_assert_eq!(&at_once, &grown);
-            if let Some(entry) = journal.get(end) {
-                grown.apply(entry);
-            }
-        }
-    }
-
-    #[test]
-    fn a_run_that_has_ended_has_no_effects_and_stays_ended(journal in any_journal()) {
-        let mut record = Record::default();
-        let mut ended: Option<RunId> = None;
-        for entry in &journal {
-            record.apply(entry);
-            let Some(run) = &record.run else { continue };
-            if !run.is_live() {
-                prop_assert!(next_effects(run, &InFlight::new(), &Policy::default()).is_empty());
-                prop_assert!(!keeps(run, &run.key()));
-                ended = Some(run.id.clone());
-            } else if ended.as_ref() == Some(&run.id) {
-                prop_assert!(matches!(entry.fact, Fact::Triggered { .. }), "only a trigger starts a run again");
-                ended = None;
-            }
-        }
-    }
-
-    /// What is written comes back: every fact survives its JSON.
-    #[test]
-    fn facts_survive_their_line(fact in any_fact()) {
-        let line = serde_json::to_string(&fact).unwrap();
-        let entry = Entry::from_line(1, Millis(0), None, &line).unwrap();
-        prop_assert_eq!(entry.fact, fact);
     }
 }
 

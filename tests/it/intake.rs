@@ -14,11 +14,13 @@ use secrecy::SecretString;
 use serde_json::json;
 use sha2::Sha256;
 use sqlx::{Connection, SqliteConnection};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 
+use crate::store::trouble::{SmallDisk, where_it_may_mount};
 use crate::store::{Fixture, LEASE_MS, NOW, thread, turn};
 
 const SECRET: &str = "It's a Secret to Everybody";
@@ -478,6 +480,44 @@ async fn a_full_database_answers_503_and_recovers_when_there_is_space() {
         StatusCode::OK,
         "what was taken is known"
     );
+}
+
+#[test]
+fn a_real_disk_that_is_full_or_read_only_answers_503_and_recovers() {
+    where_it_may_mount("intake::answered_from_a_real_disk");
+}
+
+#[tokio::test]
+#[ignore = "mounts a file system; run by the test above, where that is allowed"]
+async fn answered_from_a_real_disk() {
+    let disk = SmallDisk::new();
+    let at = Fixture { dir: TempDir::new().unwrap(), store: disk.store().await };
+    let door = Door::on(at, Limits::default(), all_secrets()).await;
+    let large = |number: u64| {
+        let noise: Vec<String> = (0..5_000).map(|n| hex::encode(hmac_of(number * 10_000 + n))).collect();
+        issue(number).replace("A title", &noise.concat())
+    };
+    let refused = async |id: &str, number: u64| {
+        let answer = door.github(id, "issues", large(number)).send().await.unwrap();
+        assert!(answer.headers().contains_key("retry-after"), "{id}");
+        assert_eq!(empty(answer).await, StatusCode::SERVICE_UNAVAILABLE, "{id}");
+    };
+    assert_eq!(status(door.github("first", "issues", issue(1))).await, StatusCode::ACCEPTED);
+    disk.fill();
+    refused("full", 2).await;
+    disk.clear();
+    disk.protect().await;
+    refused("read-only", 3).await;
+    let (ready, says) = door.get("/readyz").await;
+    assert_eq!(ready, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(says.contains("read-only") || says.contains("cannot be opened"), "{says}");
+    disk.free();
+    assert_eq!(door.get("/readyz").await.0, StatusCode::OK);
+    for (id, number) in [("full", 2), ("read-only", 3)] {
+        assert_eq!(status(door.github(id, "issues", large(number))).await, StatusCode::ACCEPTED, "{id}");
+    }
+    assert_eq!(status(door.github("first", "issues", issue(1))).await, StatusCode::OK, "it was kept");
+    assert_eq!(door.stored().await.len(), 3);
 }
 
 fn hmac_of(number: u64) -> Vec<u8> {

@@ -3,6 +3,7 @@
 
 mod actions_hostile;
 mod actions_stop;
+mod any_fact;
 mod approval;
 mod authority;
 mod cli;
@@ -25,6 +26,7 @@ mod git;
 mod history;
 mod intake;
 mod japanese;
+mod journals;
 mod llm;
 mod local_forge;
 mod mcp;

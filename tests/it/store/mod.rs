@@ -5,7 +5,7 @@ mod inbox;
 mod journal;
 mod leases;
 mod migrations;
-mod trouble;
+pub(crate) mod trouble;
 
 use planwright::domain::{ForgeKind, Millis, ThreadRef};
 use planwright::store::{NewDelivery, NewFact, Pending, Put, Store, ThreadLease, Turn};

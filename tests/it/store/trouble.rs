@@ -125,19 +125,39 @@ async fn one_row_too_large_does_not_cost_the_others_their_place() {
     }
 }
 
-/// A small file system of its own. Needs the right to mount; without it the test says so and ends.
-struct SmallDisk(TempDir);
+/// A small file system of its own. Only made where mounting is allowed; see [`where_it_may_mount`].
+pub(crate) struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        mount(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], dir.path()).then_some(Self(dir))
+        assert!(mount(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], dir.path()), "a small disk is mounted");
+        Self(dir)
     }
 
-    fn fill(&self) {
+    pub(crate) async fn store(&self) -> Store {
+        Store::open(&url(&self.0, "")).await.unwrap()
+    }
+
+    pub(crate) fn fill(&self) {
         let path = self.0.path().join("fill");
         let _ = std::fs::write(&path, vec![1; 4 << 20]);
         assert!(path.metadata().unwrap().len() > 0);
+    }
+
+    pub(crate) fn clear(&self) {
+        std::fs::remove_file(self.0.path().join("fill")).unwrap();
+    }
+
+    /// Only possible while nobody writes: a refused writer is closed, though not at the very instant.
+    pub(crate) async fn protect(&self) {
+        while !mount(&["-o", "remount,ro"], self.0.path()) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(crate) fn free(&self) {
+        assert!(mount(&["-o", "remount,rw"], self.0.path()));
     }
 }
 
@@ -151,29 +171,45 @@ fn mount(arguments: &[&str], at: &Path) -> bool {
     Command::new("mount").args(arguments).arg(at).output().is_ok_and(|done| done.status.success())
 }
 
+/// Runs an ignored test of this program in namespaces of its own, where anybody may mount.
+pub(crate) fn where_it_may_mount(test: &str) {
+    let done = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", test])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && said.contains("1 passed"),
+        "{said}\n{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+#[test]
+fn a_disk_that_is_full_or_read_only_refuses_and_recovers() {
+    where_it_may_mount("store::trouble::refused_by_a_real_disk");
+}
+
 #[tokio::test]
-async fn a_disk_that_is_full_or_read_only_refuses_and_recovers() {
-    let Some(disk) = SmallDisk::new() else {
-        eprintln!("skipped: mounting a file system is not allowed here");
-        return;
-    };
-    let store = Store::open(&url(&disk.0, "")).await.unwrap();
+#[ignore = "mounts a file system; run by the test above, where that is allowed"]
+async fn refused_by_a_real_disk() {
+    let disk = SmallDisk::new();
+    let store = disk.store().await;
     assert_eq!(put(&store, "github:first", NAME).await, Put::New);
 
     disk.fill();
     let why = refusal(store.put(large("github:full")).await);
     assert!(why.contains("full") || why.contains("disk"), "{why}");
-    std::fs::remove_file(disk.0.path().join("fill")).unwrap();
+    disk.clear();
 
-    // Only possible while nobody writes: the refused writer is closed, though not at the very instant.
-    while !mount(&["-o", "remount,ro"], disk.0.path()) {
-        tokio::task::yield_now().await;
-    }
+    disk.protect().await;
     let why = refusal(store.put(delivery("github:read-only", NAME)).await);
     assert!(why.contains("read-only") || why.contains("cannot be opened"), "{why}");
     let why = refusal(store.ready().await);
     assert!(why.contains("read-only") || why.contains("cannot be opened"), "{why}");
-    assert!(mount(&["-o", "remount,rw"], disk.0.path()));
+    disk.free();
     for key in ["github:full", "github:read-only"] {
         assert_eq!(store.put(large(key)).await.unwrap(), Put::New);
     }

@@ -1,10 +1,13 @@
-//! Purpose: what people did while the bot was down, and no webhook told: the first sweep finds it.
+//! Purpose: what no webhook told: what people did while the bot was down is found by the first sweep, and what was lost
+//! while it was up by the next.
+
+use std::time::Duration;
 
 use planwright::domain::{CommentId, ForgeKind};
 use serde_json::json;
 
 use super::acting::three_files;
-use super::bot::{Bot, MARIA, Scene};
+use super::bot::{ALL, Bot, MARIA, Scene};
 use super::design::decisions;
 use super::talk::{asked, clear, tick, two_questions, unclear};
 
@@ -101,4 +104,30 @@ async fn ticks_in_decisions_do_not_count_either() {
     bot.told(MARIA, "@planwright choose d-1 opt-a because it is simple").await;
     assert_eq!(scene.entries("chosen").len(), 1);
     bot.stops().await;
+}
+
+/// The forge gives up on a delivery, and the server never stops: each finding waits for no more than the next sweep.
+#[tokio::test]
+async fn deliveries_that_were_lost_while_the_bot_is_up_are_found_by_the_next_sweep() {
+    for kind in ALL {
+        let scene = Scene::on(kind).await;
+        three_files(&scene);
+        let bot = scene.start_with(|ctx| ctx.sweep_every = Duration::from_millis(200)).await;
+        let before = *bot.ctx.swept.borrow();
+        scene.assigned(MARIA);
+        let waits = |scene: &Scene| scene.cards().iter().any(|card| card.contains("waiting for approval"));
+        scene.until_seen(&format!("the assignment on {kind} is found"), waits).await;
+        assert!(*bot.ctx.swept.borrow() > before, "{kind}: it was another sweep than the first");
+        assert_eq!(scene.entries("triggered").len(), 1, "{kind}: it is found once");
+
+        scene.said(MARIA, "@planwright cancel");
+        let ended = |scene: &Scene| !scene.entries("cancelled").is_empty();
+        scene.until_seen(&format!("the comment on {kind} is found"), ended).await;
+        let now = *bot.ctx.swept.borrow();
+        bot.ctx.swept.subscribe().wait_for(|sweeps| *sweeps > now + 1).await.unwrap();
+        bot.quiet().await;
+        assert_eq!(scene.entries("cancelled").len(), 1, "{kind}: later sweeps have nothing to add");
+        assert_eq!(scene.entries("triggered").len(), 1, "{kind}: what was cancelled stays so");
+        bot.ends().await;
+    }
 }

@@ -1,6 +1,7 @@
 //! Purpose: what must not confuse the bot: copies, wrong order, strangers, a forge and a model that fail.
 
-use planwright::domain::{Account, AccountId, AccountKind, Event, EventKind, ForgeKind};
+use planwright::domain::{Account, AccountId, AccountKind, Event, EventKind, ForgeKind, Permission};
+use planwright::forge::World;
 
 use super::bot::{ALL, MARIA, Scene};
 use crate::fake_forge::Fault;
@@ -48,27 +49,35 @@ async fn deliveries_out_of_order_end_where_the_forge_is() {
     }
 }
 
+/// Whatever right they have: GitHub's and GitLab's hooks name them, and only by that are they known.
 #[tokio::test]
 async fn ghosts_bots_and_the_bot_itself_start_nothing() {
-    let scene = Scene::on(ForgeKind::Local).await;
-    let bot = scene.start().await;
-    let ghost = Account { id: AccountId(10_137), login: "ghost".to_owned(), kind: AccountKind::Ghost };
-    let other_bot = Account { id: AccountId(50), login: "dependabot".to_owned(), kind: AccountKind::Bot };
-    scene.world.with(|world| world.add_account(other_bot.clone())).unwrap();
-    let project = scene.thread.project.clone();
-    scene
-        .world
-        .with(|world| world.set_member(&project, other_bot.id, planwright::domain::Permission::Admin))
-        .unwrap()
-        .unwrap();
-    let myself = scene.world.bot().clone();
-    scene.assigned(MARIA);
-    for actor in [ghost, other_bot, myself.clone()] {
-        let kind = EventKind::Assigned { assignee: myself.clone() };
-        bot.hears(&Event { thread: scene.thread.clone(), actor, at: None, kind }).await;
+    for kind in ALL {
+        let scene = Scene::on(kind).await;
+        let bot = scene.start().await;
+        let ghost = Account { id: AccountId(10_137), login: "ghost".to_owned(), kind: AccountKind::Ghost };
+        // GitLab says of nobody that it is a bot; those that it makes itself have a name of this form.
+        let login = if kind == ForgeKind::Gitlab { "project_70_bot_1f" } else { "dependabot" };
+        let other_bot = Account { id: AccountId(50), login: login.to_owned(), kind: AccountKind::Bot };
+        let myself = scene.world.bot().clone();
+        for strange in [&ghost, &other_bot] {
+            let furnish = |world: &mut World| {
+                world.add_account(strange.clone());
+                world.set_member(&scene.thread.project, strange.id, Permission::Admin)
+            };
+            scene.world.with(furnish).unwrap().unwrap();
+        }
+        let by_maria = scene.assigned(MARIA);
+        for actor in [ghost, other_bot, myself.clone()] {
+            let happened = EventKind::Assigned { assignee: myself.clone() };
+            bot.hears(&Event { thread: scene.thread.clone(), actor, at: None, kind: happened }).await;
+        }
+        assert!(scene.facts().is_empty() && scene.comments().is_empty(), "{kind}: {:?}", scene.facts());
+        // It was not the thread: the same event by a person starts a run.
+        bot.hears(&by_maria).await;
+        assert!(scene.card().contains("waiting for approval"), "{kind}: {}", scene.card());
+        bot.ends().await;
     }
-    assert!(scene.facts().is_empty() && scene.comments().is_empty(), "{:?}", scene.facts());
-    bot.ends().await;
 }
 
 /// Whatever the forge answers to the card's POST, there is one card in the end.
@@ -142,10 +151,17 @@ async fn a_broken_model_ends_with_a_plain_sentence() {
 async fn a_silent_model_is_given_up_and_asked_again_later() {
     let scene = Scene::on(ForgeKind::Github).await;
     scene.model.always_misbehave(Some(Misbehaviour::Silent));
-    let bot = scene.start().await;
+    let bot = scene.start_with(|ctx| ctx.policy.retry_after_ms = vec![1_500; 3]).await;
     bot.assigned(MARIA).await;
     assert!(scene.card().contains("did not answer in time"), "{}", scene.card());
-    bot.stops().await;
+    let asked = scene.model.requests().len();
+    scene.model.always_misbehave(None);
+    let waits = |scene: &Scene| scene.card().contains("waiting for approval");
+    scene.until_seen("the model is asked again by itself", waits).await;
+    assert!(scene.model.requests().len() > asked);
+    assert!(!scene.card().contains("did not answer in time"), "{}", scene.card());
+    assert!(!scene.entries("ask_failed").is_empty() && scene.entries("goal_understood").len() == 1);
+    bot.ends().await;
 }
 
 /// A model that writes commands, mentions and hidden text into its plan gets them shown as text.
