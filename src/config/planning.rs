@@ -173,7 +173,8 @@ impl Default for ActionSequence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Execution {
-    /// How often a failed action is tried again.
+    /// How often a failed action is tried again. At the third failure of a step the rest of the plan is changed
+    /// instead, so more than 2 changes nothing.
     pub max_action_retries: u32,
     /// How often the rest of a plan may be changed while it runs.
     pub max_partial_replans: u32,

@@ -95,6 +95,16 @@ pub enum EvaluationResult {
     Failure,
 }
 
+impl EvaluationResult {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::PartialSuccess => "partial success",
+            Self::Failure => "failure",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RevisionScope {
@@ -182,7 +192,7 @@ impl ReplanDecision {
             one("why", &self.reasoning),
             d.error_classification
                 .map_or(vec![], |class| vec![format!("the error is {class:?}").to_lowercase()]),
-            d.evaluation_result.map_or(vec![], |result| vec![format!("so far: {result:?}").to_lowercase()]),
+            d.evaluation_result.map_or(vec![], |result| vec![format!("so far: {}", result.words())]),
             d.achievement_rate.map_or(vec![], |rate| vec![format!("achieved so far: {rate} %")]),
             named("issue", &self.issues_found),
             named("issue", &d.issues_identified),
@@ -243,4 +253,115 @@ pub enum OtherWay {
 pub struct Alternative {
     pub way: OtherWay,
     pub reasoning: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(words: &str) -> Vec<String> {
+        vec![words.to_owned(), format!("{words} too")]
+    }
+
+    /// A new field does not compile until somebody has thought about what the next plan is told of it.
+    fn is_thought_of(decision: &ReplanDecision) {
+        let ReplanDecision {
+            replan_needed: _,
+            confidence: _,
+            reasoning: _,
+            replan_type: _,
+            target_phase: _,
+            replan_level: _,
+            issues_found: _,
+            recommended_actions: _,
+            clarification_needed: _,
+            clarification_questions: _,
+            details,
+        } = decision;
+        let ReplanDetails {
+            assumptions_to_make: _,
+            missing_steps: _,
+            recommended_granularity: _,
+            scope_adjustment: _,
+            unavailable_tools: _,
+            alternative_tools: _,
+            dependency_issues: _,
+            plan_adjustments: _,
+            error_classification: _,
+            recovery_strategy: _,
+            affected_actions: _,
+            evaluation_result: _,
+            achievement_rate: _,
+            issues_identified: _,
+            additional_actions: _,
+            // It says how far the replan goes back.
+            revision_scope: _,
+        } = details;
+    }
+
+    fn full() -> ReplanDecision {
+        let details = ReplanDetails {
+            assumptions_to_make: texts("it is Linux"),
+            missing_steps: texts("run the tests"),
+            recommended_granularity: "smaller steps".to_owned(),
+            scope_adjustment: "only the web login".to_owned(),
+            unavailable_tools: texts("npm"),
+            alternative_tools: texts("make"),
+            dependency_issues: texts("task_2 needs task_3"),
+            plan_adjustments: texts("merge task_1 and task_2"),
+            error_classification: Some(ErrorClass::Persistent),
+            recovery_strategy: "take another library".to_owned(),
+            affected_actions: texts("a3"),
+            evaluation_result: Some(EvaluationResult::PartialSuccess),
+            achievement_rate: Some(80),
+            issues_identified: texts("no docs"),
+            additional_actions: texts("write docs"),
+            revision_scope: Some(RevisionScope::Minor),
+        };
+        ReplanDecision {
+            reasoning: "The library is gone.".to_owned(),
+            issues_found: texts("no library"),
+            recommended_actions: texts("use the other one"),
+            details,
+            ..ReplanDecision::default()
+        }
+    }
+
+    #[test]
+    fn the_next_plan_is_told_all_that_a_decision_says() {
+        let full = full();
+        is_thought_of(&full);
+        insta::assert_snapshot!(full.advice().join("\n"), @r"
+        why: The library is gone.
+        the error is persistent
+        so far: partial success
+        achieved so far: 80 %
+        issue: no library
+        issue: no library too
+        issue: no docs
+        issue: no docs too
+        recommended: use the other one
+        recommended: use the other one too
+        assume: it is Linux
+        assume: it is Linux too
+        missing step: run the tests
+        missing step: run the tests too
+        granularity: smaller steps
+        scope: only the web login
+        not available: npm
+        not available: npm too
+        use instead: make
+        use instead: make too
+        dependency: task_2 needs task_3
+        dependency: task_2 needs task_3 too
+        adjust: merge task_1 and task_2
+        adjust: merge task_1 and task_2 too
+        recover by: take another library
+        affected action: a3
+        affected action: a3 too
+        additional action: write docs
+        additional action: write docs too
+        ");
+        assert_eq!(ReplanDecision::default().advice(), Vec::<String>::new(), "what is not said is not told");
+    }
 }

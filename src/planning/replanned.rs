@@ -186,3 +186,109 @@ pub fn outline(run: &Run, plan: &Revision) -> Vec<String> {
     };
     plan.steps.iter().map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::super::notice::Trigger;
+    use super::super::run::{RunId, Sequence};
+    use super::super::work::{Ended, Evidence, Outcome, Work};
+    use super::*;
+    use crate::domain::Account;
+    use crate::plan::{ActionId, ActionKind, ActionSpec};
+
+    /// An action whose number is its name and all that tells it from others.
+    fn read(number: u32) -> Action {
+        Action {
+            id: ActionId(format!("a{number}")),
+            task_id: StepId("task_1".to_owned()),
+            action_type: ActionKind::Read,
+            tool: "files".to_owned(),
+            purpose: "look".to_owned(),
+            expected_outcome: String::new(),
+            fallback_strategy: String::new(),
+            spec: ActionSpec { path: Some(format!("f{number}.md")), ..ActionSpec::default() },
+            optional: false,
+        }
+    }
+
+    fn plan(actions: Vec<Action>) -> Revision {
+        let sequence = Some(Sequence::new(&[], actions, Millis(0)));
+        Revision { sequence, ..Revision::default() }
+    }
+
+    fn reads(numbers: Range<u32>) -> Revision {
+        plan(numbers.map(read).collect())
+    }
+
+    fn after(earlier: Vec<Revision>, new: &Revision) -> Run {
+        let revisions = earlier.into_iter().chain([new.clone()]).collect();
+        let run = Run::new(RunId("r".to_owned()), Account::person(2, "maria"), Trigger::Assigned, Millis(0));
+        Run { revisions, ..run }
+    }
+
+    fn found(earlier: Vec<Revision>, new: &Revision) -> Option<usize> {
+        repeats(&after(earlier, new), new)
+    }
+
+    /// Nine tenths of what is in either have to be in both.
+    #[test]
+    fn a_plan_repeats_another_from_nine_tenths_on() {
+        for (old, new, alike) in [
+            (0..10, 0..10, true),
+            // 9 of 10, 18 of 20, 19 of 21
+            (0..10, 0..9, true),
+            (0..19, 1..20, true),
+            (0..20, 1..21, true),
+            // 8 of 9, 17 of 19, 9 of 11
+            (0..9, 0..8, false),
+            (0..18, 1..19, false),
+            (0..10, 1..11, false),
+            (0..0, 0..0, false),
+        ] {
+            let expected = alike.then_some(0);
+            assert_eq!(found(vec![reads(old.clone())], &reads(new.clone())), expected, "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn the_newest_of_all_earlier_plans_is_named() {
+        let others = vec![reads(0..5), reads(20..25), reads(0..5), reads(30..35)];
+        assert_eq!(found(others.clone(), &reads(0..5)), Some(2));
+        assert_eq!(found(others, &reads(40..45)), None);
+    }
+
+    /// What an action is called and who carries it out makes no other plan; what it does makes one.
+    #[test]
+    fn actions_are_compared_by_what_they_do() {
+        let old = || vec![plan(vec![read(1)])];
+        let changed = |change: fn(&mut Action)| {
+            let mut action = read(1);
+            change(&mut action);
+            found(old(), &plan(vec![action]))
+        };
+        assert_eq!(changed(|action| action.id = ActionId("a9".to_owned())), Some(0));
+        assert_eq!(changed(|action| action.task_id = StepId("task_9".to_owned())), Some(0));
+        assert_eq!(changed(|action| action.purpose = "look again".to_owned()), Some(0));
+        assert_eq!(changed(|action| action.action_type = ActionKind::Delete), None);
+        assert_eq!(changed(|action| action.tool = "shell".to_owned()), None);
+        assert_eq!(changed(|action| action.spec.path = Some("other.md".to_owned())), None);
+        assert_eq!(changed(|action| action.spec.command = vec!["make".to_owned()]), None);
+        assert_eq!(changed(|action| action.spec.content = Some("x".to_owned())), None);
+    }
+
+    /// Half of the earlier plan is done: who plans the other half again has changed nothing.
+    #[test]
+    fn what_is_done_of_the_earlier_plan_is_not_missed_in_the_new_one() {
+        let new = reads(5..10);
+        let mut run = after(vec![reads(0..10)], &new);
+        assert_eq!(repeats(&run, &new), None);
+        let ended =
+            Ended { outcome: Outcome::Succeeded, evidence: Evidence::default(), actual: String::new() };
+        let work =
+            Work { begun_at: Millis(0), turns: vec![], refused: 0, on_branch: true, ended: Some(ended) };
+        run.work = (0..5).map(|n| (read(n).id, work.clone())).collect();
+        assert_eq!(repeats(&run, &new), Some(0));
+    }
+}

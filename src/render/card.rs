@@ -124,14 +124,14 @@ fn work_kept(run: &Run) -> Option<String> {
 }
 
 fn hidden(run: &Run) -> Option<String> {
-    let count = match run.hidden {
+    let (count, them) = match run.hidden {
         0 => return None,
-        1 => "1 hidden character was".to_owned(),
-        n => format!("{n} hidden characters were"),
+        1 => ("1 hidden character was".to_owned(), "it"),
+        n => (format!("{n} hidden characters were"), "them"),
     };
     Some(run.lang.pick(
         format!(
-            "<sub>{count} removed from what I was given to read here; people do not see them either.</sub>"
+            "<sub>{count} removed from what I was given to read here; people do not see {them} either.</sub>"
         ),
         format!("<sub>読み込んだ文章から、人の目に見えない文字 {} 個を取り除きました。</sub>", run.hidden),
     ))
@@ -149,102 +149,4 @@ fn unused(run: &Run) -> Option<String> {
         format!("<sub>{english} not used.</sub>"),
         format!("<sub>この作業に指示する権限のない人のコメント ({japanese}) は使いませんでした。</sub>"),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::status::status;
-    use super::*;
-    use crate::domain::{Account, ForgeKind, Millis};
-    use crate::plan::{Complexity, Goal, Step, StepId};
-    use crate::planning::{End, Pause, Retry, Revision, RunId, Sequence, StopReason, Trigger};
-
-    fn voice() -> Voice {
-        Voice { forge: ForgeKind::Github, bot_login: "planwright".to_owned() }
-    }
-
-    fn goal(text: &str) -> Goal {
-        Goal {
-            main_objective: text.to_owned(),
-            success_criteria: vec![],
-            constraints: vec![],
-            context: String::new(),
-            design_choices_open: false,
-        }
-    }
-
-    fn steps(count: usize, text: &str) -> Vec<Step> {
-        let step = |n| Step {
-            id: StepId(format!("task_{n:_>35}")),
-            description: text.to_owned(),
-            dependencies: vec![],
-            estimated_complexity: Complexity::Low,
-            required_tools: vec![],
-            rests_on: vec![],
-        };
-        (1..=count).map(step).collect()
-    }
-
-    fn run() -> Run {
-        Run::new(RunId("r".to_owned()), Account::person(2, "maria"), Trigger::Assigned, Millis(0))
-    }
-
-    fn planned(text: &str, count: usize) -> Run {
-        let steps = steps(count, text);
-        let sequence = Some(Sequence::new(&steps, vec![], Millis(0)));
-        let revision = Revision { steps, sequence, ..Revision::default() };
-        Run { goal: Some(goal(text)), revisions: vec![revision], ..run() }
-    }
-
-    #[test]
-    fn every_status_has_its_sentence() {
-        let maria = || Account::person(2, "maria");
-        let ended = |state| Run { end: Some(End { state, at: Millis(0) }), ..planned("Greet", 2) };
-        let stopped = |why| ended(EndState::Stopped { by: maria(), why });
-        let retry = Retry {
-            key: crate::planning::Key("k".to_owned()),
-            failed_at: Millis(0),
-            reason: "The language model cannot be reached at the moment.".to_owned(),
-        };
-        let runs = [
-            run(),
-            Run { goal: Some(goal("Greet")), ..run() },
-            Run {
-                revisions: vec![Revision { steps: steps(1, "x"), ..Revision::default() }],
-                goal: Some(goal("Greet")),
-                ..run()
-            },
-            planned("Greet", 2),
-            Run { pause: Some(Pause { by: maria(), since: Millis(0) }), ..planned("Greet", 2) },
-            Run { retry: Some(retry), ..run() },
-            ended(EndState::Cancelled { by: maria() }),
-            stopped(StopReason::Unassigned),
-            stopped(StopReason::Unlabelled),
-            stopped(StopReason::Closed),
-            ended(EndState::Failed { reason: "it broke".to_owned() }),
-            ended(EndState::Completed),
-        ];
-        let said: Vec<String> = runs.iter().map(|run| status(run, &voice())).collect();
-        insta::assert_snapshot!(said.join("\n"));
-    }
-
-    /// The longest card there can be, in the widest letters, still fits into a GitHub comment.
-    #[test]
-    fn the_longest_card_fits() {
-        for letter in ["x", "目", "😀", "<", "@", "&a", "[", "\\", "`", "e\u{301}"] {
-            let card = card(&planned(&letter.repeat(5_000), 100), &voice()).unwrap_or_default();
-            let length = card.encode_utf16().count();
-            assert!(length < 65_000, "{letter}: {length} characters");
-            assert_eq!(
-                card.lines().filter(|line| line.starts_with("- [ ]")).count(),
-                100,
-                "{letter}: a step is missing"
-            );
-        }
-    }
-
-    #[test]
-    fn a_run_that_only_began_is_not_worth_a_comment() {
-        assert_eq!(card(&run(), &voice()), None);
-    }
 }

@@ -4,6 +4,7 @@ use super::crew::{held, holding, verdict, worker};
 use super::line;
 use super::sentences::reason;
 use super::status::who;
+use super::words::count;
 use crate::domain::{Account, AccountId, Lang};
 use crate::plan::Step;
 use crate::planning::{Ended, NOTHING_TO_CHANGE, Outcome, Revision, Run, StepState};
@@ -54,7 +55,7 @@ pub(super) fn evidence(ended: &[&Ended], lang: Lang) -> String {
     );
     if commits.len() > SHOWN_COMMITS {
         let more = commits.len() - SHOWN_COMMITS;
-        shown.push(lang.pick(format!("and {more} more commits"), format!("ほか {more} コミット")));
+        shown.push(lang.pick(format!("and {}", count(more, "more commit")), format!("ほか {more} コミット")));
     }
     let codes = ended.iter().filter_map(|ended| ended.evidence.exit_code);
     shown.extend(codes.map(|code| lang.pick(format!("exit code {code}"), format!("終了コード {code}"))));
@@ -103,5 +104,47 @@ mod tests {
         assert_eq!(evidence(&[&looked], Lang::English), "looked");
         assert_eq!(evidence(&[&looked, &idle], Lang::English), "nothing to change");
         assert_eq!(evidence(&[&idle, &changed], Lang::English), "`a1b2c3d`");
+    }
+
+    #[test]
+    fn all_that_can_be_shown_for_a_step_is_shown() {
+        let commit = |n: u32| Ended {
+            outcome: Outcome::Succeeded,
+            evidence: Evidence { commit: Some(format!("{n}a1b2c3d4")), ..Evidence::default() },
+            actual: String::new(),
+        };
+        let ran = Ended {
+            evidence: Evidence { exit_code: Some(0), ..Evidence::default() },
+            ..Ended { evidence: Evidence::default(), ..commit(0) }
+        };
+        let failed = Ended {
+            outcome: Outcome::Failed { why: "no".to_owned() },
+            evidence: Evidence::default(),
+            actual: String::new(),
+        };
+        let commits: Vec<Ended> = (1..=5).map(commit).collect();
+        let idle = Ended { actual: NOTHING_TO_CHANGE.to_owned(), evidence: Evidence::default(), ..commit(0) };
+        let looked = Ended { evidence: Evidence::default(), ..commit(0) };
+        let rows: [Vec<&Ended>; 5] = [
+            commits.iter().take(4).chain([&ran]).collect(),
+            commits.iter().collect(),
+            vec![&ran, &failed],
+            vec![&idle],
+            vec![&looked],
+        ];
+        let said = [Lang::English, Lang::Japanese]
+            .map(|lang| rows.iter().map(|row| evidence(row, lang)).collect::<Vec<_>>().join("\n"));
+        insta::assert_snapshot!(said.join("\n"), @r"
+        `1a1b2c3`, `2a1b2c3`, `3a1b2c3`, and 1 more commit, exit code 0
+        `1a1b2c3`, `2a1b2c3`, `3a1b2c3`, and 2 more commits
+        exit code 0, 1 optional failed
+        nothing to change
+        looked
+        `1a1b2c3`, `2a1b2c3`, `3a1b2c3`, ほか 1 コミット, 終了コード 0
+        `1a1b2c3`, `2a1b2c3`, `3a1b2c3`, ほか 2 コミット
+        終了コード 0, 任意の 1 件が失敗
+        変更の必要なし
+        確認済み
+        ");
     }
 }

@@ -120,6 +120,33 @@ fn how_it_ended_is_shown_in_the_same_comment() {
     insta::assert_snapshot!("ends_in_japanese", shown(Lang::Japanese));
 }
 
+/// Nothing builds on the last step; of some nothing is known, and nobody to ask.
+#[test]
+fn less_is_said_where_less_is_known() {
+    let shown = |lang: Lang| {
+        let run = Run { lang, ..crewed() };
+        let last = Escalation { step: Some(id("task_5")), ..stuck(Cause::Scope) };
+        let unknown = Escalation { asked: vec![], issue: String::new(), ..whole(Cause::ThreeStepsInARow) };
+        let mut changed = run.clone();
+        let anew = super::fixtures::plan(&[("task_2", "Another way")], 9);
+        let origin = super::fixtures::origin(1, crate::plan::Level::Decomposition, 30);
+        changed.revisions.push(crate::planning::Revision { origin, ..anew });
+        let of = |run: &Run, known: &Escalation| escalation(run, known, Fallback::Hold, &github());
+        let mut many = held();
+        many.lang = lang;
+        many.crew.escalations.push(Escalation { number: 3, step: Some(id("task_5")), ..stuck(Cause::Scope) });
+        many.lanes = [(id("task_3"), lane(1, 1))].into();
+        told(&[
+            ("nothing builds on it", of(&run, &last)),
+            ("nothing is known", of(&run, &unknown)),
+            ("the plan has changed", of(&changed, &in_state(EscalationState::Cancelled))),
+            ("two are open", super::status::status(&many, &github())),
+        ])
+    };
+    insta::assert_snapshot!("less", shown(Lang::English));
+    insta::assert_snapshot!("less_in_japanese", shown(Lang::Japanese));
+}
+
 /// Forges tell people of a mention that an edit adds.
 #[test]
 fn an_edit_calls_nobody() {
@@ -217,7 +244,7 @@ fn three_workers() -> Run {
     run
 }
 
-fn held() -> Run {
+pub(super) fn held() -> Run {
     let mut run = worked(crewed(), &[(1, done(2, "a1b2c3d4e5")), (2, failed(4, "no session"))]);
     run.crew.steps =
         [(id("task_1"), judged(Verdict::Done, 0)), (id("task_2"), judged(Verdict::Continue, 1))].into();

@@ -123,8 +123,12 @@ fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
 
 fn approvals(plan: &Revision, lang: Lang) -> String {
     let people = plan.approvals.iter().filter_map(|approval| approval.by.as_ref());
-    let mut names: Vec<String> = people.map(|by| format!("`{}`", by.login)).collect();
-    names.dedup();
+    let mut names: Vec<String> = vec![];
+    for name in people.map(|by| format!("`{}`", by.login)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     if names.is_empty() {
         return String::new();
     }
@@ -162,9 +166,10 @@ pub fn commit_trailer(run: &Run, action: &crate::plan::Action) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{assumption, decided_design, github, given, revised_twice};
+    use super::super::fixtures::{assumption, decided_design, github, given, joao, maria, revised_twice};
     use super::*;
     use crate::plan::QuestionId;
+    use crate::planning::Approval;
 
     #[test]
     fn what_it_rests_on_is_handed_over() {
@@ -177,5 +182,52 @@ mod tests {
         let plan = run.plan().cloned().unwrap_or_default();
         let (title, body) = delivery(&run, &plan, &thread, &github());
         insta::assert_snapshot!("handed_over", format!("{title}\n\n{body}"));
+    }
+
+    #[test]
+    fn who_approved_it_is_named_once() {
+        let by = |by| Approval { by, actions: [].into(), at: crate::domain::Millis(0) };
+        let mut plan = Revision::default();
+        assert_eq!(approvals(&plan, Lang::English), "");
+        plan.approvals = vec![by(None)];
+        assert_eq!(approvals(&plan, Lang::English), "", "the settings are nobody");
+        plan.approvals.extend([maria(), joao(), maria()].map(|person| by(Some(person))));
+        let said = [Lang::English, Lang::Japanese].map(|lang| approvals(&plan, lang));
+        insta::assert_snapshot!(said.join("\n"), @r"
+        Approved by `maria`, `joao`, exactly as it was carried out.
+        実行した内容はすべて `maria`, `joao` の承認を得ています。
+        ");
+    }
+
+    #[test]
+    fn commits_name_what_they_are_for() {
+        let run = revised_twice();
+        let plan = run.plan().cloned().unwrap_or_default();
+        let action = plan.actions().next().cloned().expect("an action");
+        let nameless = crate::plan::Action { purpose: " \n ".to_owned(), ..action.clone() };
+        let said = [
+            commit_message(&run, &plan, &action),
+            commit_message(&run, &plan, &nameless),
+            merge_message(&run, &action.task_id),
+        ];
+        insta::assert_snapshot!(said.join("\n\n---\n"), @r"
+        Write for task_1
+
+        task_1: Start from nothing
+
+        Planwright-Action: r-1/a7
+
+        ---
+        write
+
+        task_1: Start from nothing
+
+        Planwright-Action: r-1/a7
+
+        ---
+        Merge task_1: Start from nothing
+
+        Planwright-Step: r-1/task_1
+        ");
     }
 }

@@ -88,7 +88,8 @@ fn asked(
     parts.push(format!("**My question**: {}", wanted(escalation.cause, lang)));
     parts.push(if_no_response(escalation, fallback, lang, voice));
     parts.push(format!("**How to answer**: {}", how_to(escalation, lang, voice)));
-    parts.push(format!("<sub>{} {}</sub>", meanwhile(run, escalation), who_may(escalation, lang, voice)));
+    let gap = lang.pick(" ", "");
+    parts.push(format!("<sub>{}{gap}{}</sub>", meanwhile(run, escalation), who_may(escalation, lang, voice)));
     parts
 }
 

@@ -7,7 +7,8 @@ use super::{card, decisions, delivery, questions, replan_notice, review, turned_
 use crate::domain::{Lang, ThreadRef};
 use crate::plan::{Level, QuestionId};
 use crate::planning::{
-    Design, End, EndState, Limit, LimitHit, Replan, ReplanState, Round, Run, StopReason, TurnedDown, Verdict,
+    Design, End, EndState, Limit, LimitHit, Purpose, Replan, ReplanState, Round, Run, StopReason, TurnedDown,
+    Verdict,
 };
 
 fn spoken(run: Run) -> Run {
@@ -81,6 +82,39 @@ fn what_is_told_is_told_in_japanese() {
         ("notice that asks", notice(&live, &asked)),
         ("notice of a limit", notice(&stuck, &limited)),
         ("change request", delivery(&live, &plan, &thread, &github()).1),
+    ]));
+}
+
+/// What is asked a second time, and what came of it.
+#[test]
+fn what_is_asked_again_is_asked_in_japanese() {
+    let mut run = spoken(run());
+    run.talk.assumptions = vec![assumption(1, "q-1", "トップページ"), assumption(2, "q-2", "今あるもの")];
+    let answers = [("q-1", Some("すべて")), ("q-2", None), ("q-3", Some("速さ"))];
+    run.talk.answers = answers.map(|(id, answer)| (QuestionId(id.to_owned()), given(answer))).into();
+    let closed = Round { closed: true, ..round() };
+    let complete = questions(&run, &closed, &github());
+    run.talk.answers.clear();
+    let silent = questions(&run, &closed, &github());
+    let before = Round { purpose: Purpose::Discovery, ..round() };
+    let summed = Design { summary: Some("ページが挨拶します。".to_owned()), ..decided_design() };
+    let mut reviews = vec![];
+    for times in 1..3 {
+        run.talk.rejections = vec!["多すぎます".to_owned(); times];
+        let text = review(&run, &summed, &github());
+        reviews.push(text.lines().last().unwrap_or_default().to_owned());
+    }
+    let again = decisions(&run, &design(), &github());
+    run.talk.answers = [(QuestionId("q-1".to_owned()), given(Some("すべて")))].into();
+    run.revisions = revised_once().revisions;
+    insta::assert_snapshot!(told(&[
+        ("answers, complete", complete),
+        ("answers, none", silent),
+        ("questions before the design", questions(&run, &before, &github())),
+        ("decisions, once more", again.lines().take(3).collect::<Vec<_>>().join("\n")),
+        ("review, after rejections", reviews.join("\n")),
+        ("nothing to decide", decisions(&run, &Design::default(), &github())),
+        ("assumptions on the card", card(&run, &github()).unwrap_or_default()),
     ]));
 }
 

@@ -4,6 +4,8 @@
 //! can neither notify people, nor close issues, nor run GitLab's quick actions, nor hide anything.
 
 mod card;
+#[cfg(test)]
+mod card_tests;
 mod checklist;
 mod crew;
 #[cfg(test)]
@@ -20,11 +22,15 @@ mod ledger;
 mod neutral;
 mod notice;
 mod preview;
+#[cfg(test)]
+mod preview_tests;
 mod questions;
 mod reply;
 mod revisions;
 mod sentences;
 mod status;
+#[cfg(test)]
+mod status_tests;
 mod words;
 
 pub use card::{card, reaction};

@@ -121,11 +121,12 @@ fn state(run: &Run, replan: &Replan, voice: &Voice) -> String {
     if !run.is_live() {
         return said;
     }
+    let gap = run.lang.pick(" ", "");
     match &replan.state {
-        ReplanState::Confirming => format!("{said} {}", confirmation(replan, run.lang, voice)),
+        ReplanState::Confirming => format!("{said}{gap}{}", confirmation(replan, run.lang, voice)),
         ReplanState::Overridden { .. } | ReplanState::Failed { .. } | ReplanState::Declined { .. } => {
             match limit_of(run, replan) {
-                Some(true) => format!("{said} {}", limit_choices(run, voice)),
+                Some(true) => format!("{said}{gap}{}", limit_choices(run, voice)),
                 Some(false) | None => said,
             }
         }
@@ -323,6 +324,8 @@ mod tests {
         let mut run = revised_once();
         run.replans.limit = Some(hit(Limit::NoDecision, true));
         insta::assert_snapshot!("no_decision", shown(&run, &unreadable));
+        let japanese = Run { lang: Lang::Japanese, ..run };
+        insta::assert_snapshot!("no_decision_in_japanese", shown(&japanese, &unreadable));
     }
 
     fn hit(limit: Limit, told: bool) -> LimitHit {
@@ -379,8 +382,12 @@ mod tests {
             (run.clone(), confirm(ReplanState::Declined { by: Some(joao()) }, None)),
             (run.clone(), confirm(ReplanState::Declined { by: None }, None)),
         ];
-        let said: Vec<String> = cases.iter().map(|(run, replan)| state(run, replan, &github())).collect();
-        insta::assert_snapshot!("states", said.join("\n"));
+        let said = |lang: Lang| {
+            let of = |(run, replan): &(Run, Replan)| state(&Run { lang, ..run.clone() }, replan, &github());
+            cases.iter().map(of).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!("states", said(Lang::English));
+        insta::assert_snapshot!("states_in_japanese", said(Lang::Japanese));
         insta::assert_snapshot!(state(&run, &confirm(ReplanState::Confirming, None), &gitlab()));
     }
 

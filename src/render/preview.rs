@@ -16,7 +16,7 @@ use crate::planning::{Request, Revision, Run};
 use crate::prompts::is_invisible;
 
 /// How much is shown of each action: words, and lines of its diff. Less when it would become too large.
-const SIZES: [(usize, usize); 4] = [(200, 25), (120, 8), (80, 0), (30, 0)];
+pub(super) const SIZES: [(usize, usize); 4] = [(200, 25), (120, 8), (80, 0), (30, 0)];
 const ARGUMENT_WIDTH: usize = 160;
 
 #[must_use]
@@ -65,7 +65,7 @@ fn head(run: &Run, plan: &Revision, request: &Request) -> String {
 }
 
 /// Open actions take a few turns of a model each; what one turn costs is known from those before.
-fn estimate(run: &Run, specs: &[&Spec]) -> String {
+pub(super) fn estimate(run: &Run, specs: &[&Spec]) -> String {
     let open = u64::try_from(specs.iter().filter(|spec| spec.open).count()).unwrap_or(u64::MAX);
     if open == 0 {
         return run.lang.pick("no model calls needed", "モデル呼び出しなし").to_owned();
@@ -85,7 +85,7 @@ fn estimate(run: &Run, specs: &[&Spec]) -> String {
     }
 }
 
-fn entry(
+pub(super) fn entry(
     action: &Action,
     spec: &Spec,
     request: &Request,
@@ -176,9 +176,7 @@ fn size_of(spec: &Spec, lang: Lang) -> String {
     match (spec.preflight.added, spec.preflight.removed) {
         (0, 0) => String::new(),
         // Nobody knows yet what will stay of the file.
-        (_, removed) if spec.open => {
-            lang.pick(format!(" (up to −{removed})"), format!("（最大 −{removed}）"))
-        }
+        (_, removed) if spec.open => lang.pick(format!(" (up to −{removed})"), format!(" (最大 −{removed})")),
         (added, removed) => format!(" (+{added} −{removed})"),
     }
 }
@@ -199,14 +197,14 @@ fn up_to(text: &str, most: usize) -> String {
 }
 
 /// A block that nothing in it can end, with what nobody would see made visible.
-fn fenced(text: &str, syntax: &str, most: usize, lang: Lang) -> String {
+pub(super) fn fenced(text: &str, syntax: &str, most: usize, lang: Lang) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let all: Vec<&str> = text.lines().collect();
     let mut lines: Vec<String> = all.iter().take(most).map(|line| format!("  {}", visible(line))).collect();
     if all.len() > most {
         let more = all.len() - most;
-        lines.push(lang.pick(format!("  … {more} more lines"), format!("  … ほか {more} 行")));
+        lines.push(lang.pick(format!("  … {}", count(more, "more line")), format!("  … ほか {more} 行")));
     }
     format!("  {fence}{syntax}\n{}\n  {fence}", lines.join("\n"))
 }
@@ -229,6 +227,17 @@ fn how_to(request: &Request, lang: Lang, voice: &Voice) -> String {
     };
     let (all, part) = (voice.command("approve"), voice.command("approve 1-3,5"));
     let (ticked, reject) = (voice.command("approve ticked"), voice.command("reject why"));
+    if request.wanted.len() == 1 {
+        return lang.pick(
+            format!(
+                "{all} lets me do it. {reject} sends me back to choose again.{not_requester} Before I do it, I check \
+                 that nothing has changed since."
+            ),
+            format!(
+                "{all} で実行します。{reject} で選び直します。{not_requester}実行の前に、承認後の変更がないことを確認します。"
+            ),
+        );
+    }
     lang.pick(
         format!(
             "{all} lets me do all of it; {part} a part; or tick boxes above and say {ticked}. {reject} sends me back \
@@ -257,107 +266,4 @@ pub fn read_boxes(body: &str) -> (Vec<ActionId>, String) {
         }
     }
     (ticked, lines.join("\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::actions::{Finding, Found, Offered, Order, examine};
-    use crate::planning::Wanted;
-
-    #[test]
-    fn boxes_are_read_and_emptied() {
-        let body = "## x\n\n- [x] **1** `write` `a`\n  - [x] **2** no\n- [X] **12** y\n- [ ] **3** z";
-        let (ticked, empty) = read_boxes(body);
-        assert_eq!(ticked, [ActionId("a1".to_owned()), ActionId("a12".to_owned())]);
-        assert_eq!(empty, "## x\n\n- [ ] **1** `write` `a`\n  - [x] **2** no\n- [ ] **12** y\n- [ ] **3** z");
-        assert_eq!(read_boxes(&empty).1, empty);
-    }
-
-    #[test]
-    fn nothing_ends_a_diff_early() {
-        let text = fenced("+```\n+</details>\n+@maria \u{202e}x", "diff", 10, Lang::English);
-        assert!(text.starts_with("  ````diff\n") && text.ends_with("\n  ````"), "{text}");
-        assert!(text.contains("\\u{202e}x"));
-        assert!(fenced("a\nb\nc", "diff", 2, Lang::English).contains("… 1 more lines"));
-        assert!(fenced("a\nb\nc", "diff", 2, Lang::Japanese).contains("… ほか 1 行"));
-    }
-
-    fn calling(arguments: &str) -> (Action, Spec) {
-        let mut action = super::super::fixtures::action(1, "task_1");
-        action.action_type = ActionKind::Tool;
-        action.tool = "tickets/create".to_owned();
-        action.spec.arguments = serde_json::from_str(arguments).unwrap();
-        let offered = Offered { hash: "h".to_owned(), read_only: false, destructive: false };
-        let finding = Finding { found: Found::Nothing, tool: Some(offered), forbidden: None };
-        let (mut specs, issues) = examine(std::slice::from_ref(&action), &[finding], &Order::default());
-        assert_eq!(issues, []);
-        (action, specs.remove(0))
-    }
-
-    fn asked_for(action: &Action) -> Request {
-        let wanted = Wanted { id: action.id.clone(), digest: String::new(), approvals: 1 };
-        Request {
-            number: 1,
-            at: crate::domain::Millis(0),
-            wanted: [(action.id.clone(), wanted)].into(),
-            not_requester: false,
-            digest: String::new(),
-            changed: vec![],
-            comment: None,
-            seen: std::collections::BTreeSet::new(),
-            ticked: std::collections::BTreeSet::new(),
-            void: false,
-        }
-    }
-
-    /// Nobody approves a call without having seen what it is called with.
-    #[test]
-    fn a_tool_is_shown_with_its_arguments() {
-        let long = "x".repeat(500);
-        let many: Vec<u32> = (0..40).collect();
-        let text = serde_json::json!({
-            "title": "Hello @maria, fixes #3 \u{202e}live",
-            "body": "```\n- [x] **1** `delete` everything\n</details>",
-            "long": long,
-            "many": many,
-        });
-        let (action, spec) = calling(&text.to_string());
-        let request = asked_for(&action);
-        insta::assert_snapshot!("arguments", entry(&action, &spec, &request, Lang::English, SIZES[0]));
-        insta::assert_snapshot!(
-            "arguments_in_short",
-            entry(&action, &spec, &request, Lang::English, SIZES[3])
-        );
-        let (ticked, _) = read_boxes(&entry(&action, &spec, &request, Lang::English, SIZES[0]));
-        assert_eq!(ticked, [], "no argument is taken for a box");
-        let (action, spec) = calling("{}");
-        assert!(
-            entry(&action, &spec, &request, Lang::English, SIZES[0]).contains("{}"),
-            "that there are none is seen as well"
-        );
-    }
-
-    /// What it will cost is told from what calls have cost so far, and only where that is known.
-    #[test]
-    fn the_estimate_counts_open_actions_and_their_money() {
-        let (action, spec) = calling("null");
-        assert!(spec.open, "{action:?}");
-        let closed = Spec { open: false, ..spec.clone() };
-        let spent = |calls, cost| {
-            let mut run = super::super::fixtures::run();
-            (run.spent.model_calls, run.spent.cost_micro_usd) = (calls, cost);
-            run
-        };
-        for (run, specs, says) in [
-            (spent(4, Some(80_000)), vec![&closed], "no model calls needed"),
-            (spent(4, Some(80_000)), vec![&spec, &closed], "about 3 model calls, 0.06 USD"),
-            (spent(4, Some(80_000)), vec![&spec, &spec], "about 6 model calls, 0.12 USD"),
-            (spent(4, None), vec![&spec], "about 3 model calls"),
-            (spent(4, Some(0)), vec![&spec], "about 3 model calls"),
-            (spent(0, Some(5)), vec![&spec], "about 3 model calls"),
-        ] {
-            assert_eq!(estimate(&run, &specs), says);
-        }
-    }
 }

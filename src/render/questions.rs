@@ -218,6 +218,26 @@ mod tests {
     }
 
     #[test]
+    fn options_that_are_not_shown_are_counted() {
+        let options = ["a", "b", "c", "d", "e"];
+        let question = question(1, QuestionKind::Scope, "Which?", &options);
+        let said = [Lang::English, Lang::Japanese].map(|lang| entry(&question, 1, lang, SIZES[3]));
+        insta::assert_snapshot!(said.join("\n\n"), @r"
+        **1.** (scope) Which? <sub>`q-1`</sub>
+        - [ ] a
+        - [ ] b
+        - [ ] c
+        - and 2 more: write your answer
+
+        **1.** (scope) Which? <sub>`q-1`</sub>
+        - [ ] a
+        - [ ] b
+        - [ ] c
+        - ほか 2 件: 回答を書いてください
+        ");
+    }
+
+    #[test]
     fn answers_are_shown_once_they_are_complete() {
         let mut run = run();
         run.talk.assumptions = vec![assumption(1, "q-2", "The one that is there")];

@@ -235,10 +235,12 @@ fn status_of(record: &Record, voice: &Voice) -> String {
         Some(run) => {
             let steps = run.revisions.last().map_or(String::new(), |revision| {
                 let (all, done) = (revision.steps.len(), done(run, revision));
-                run.lang.pick(
-                    format!(" The plan has {all} steps, {done} of them done."),
-                    format!("計画は {all} ステップで、{done} ステップが完了しています。"),
-                )
+                let english = match (all, done) {
+                    (1, 0) => " The plan has 1 step, which is not done.".to_owned(),
+                    (1, _) => " The plan has 1 step, which is done.".to_owned(),
+                    (_, _) => format!(" The plan has {all} steps, {done} of them done."),
+                };
+                run.lang.pick(english, format!("計画は {all} ステップで、{done} ステップが完了しています。"))
             });
             let stop = run.lang.pick(".", "。");
             format!("**Status**: {}{stop}{steps}\n\n<sub>run `{}`</sub>", bare(&status(run, voice)), run.id)

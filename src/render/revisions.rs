@@ -145,8 +145,8 @@ fn as_it_ended(run: &Run, at: usize) -> Run {
 mod tests {
     use super::super::card;
     use super::super::fixtures::{
-        assumption, at, decided_design, done, failed, github, given, maria, origin, plan, replan,
-        revised_once, revised_twice, run, worked,
+        assumption, at, decided_design, done, failed, github, given, origin, plan, replan, revised_once,
+        revised_twice, run, worked,
     };
     use super::*;
     use crate::domain::{Account, AccountId, AccountKind};
@@ -180,6 +180,7 @@ mod tests {
             assumption(1, "q-2", "The engine that is there, @joao"),
             assumption(2, "q-3", "Speed"),
             assumption(3, "q-4", "Blue"),
+            assumption(4, "", "Tests are run with `make`"),
         ];
         run.talk.answers = [("q-3", None), ("q-4", Some("Red"))]
             .map(|(id, answer)| (QuestionId(id.to_owned()), given(answer)))
@@ -187,17 +188,6 @@ mod tests {
         run.revisions[2].steps[0].rests_on = vec!["A1".to_owned(), "A2".to_owned()];
         run.talk.design = Some(decided_design());
         insta::assert_snapshot!("revised_twice", shown(&run));
-    }
-
-    #[test]
-    fn a_new_plan_that_is_not_there_yet() {
-        let mut run = revised_once();
-        run.revisions.push(Revision { origin: origin(2, Level::Goal, 30), ..Revision::default() });
-        let making = shown(&run);
-        assert!(making.contains("### New Plan:\n*It is being made.*"), "{making}");
-        assert!(making.contains("**Previous Progress**: 2/3"), "{making}");
-        run.end = Some(End { state: EndState::Cancelled { by: maria() }, at: at(31) });
-        assert!(shown(&run).contains("*There is none: the run ended before.*"));
     }
 
     /// A goal that was thought over before there was a plan leaves nothing to show.
@@ -230,6 +220,22 @@ mod tests {
         assert!(!shown.contains("### First plan ("), "the oldest is not");
         assert!(shown.contains("all of it is in the history of this thread, under run `r-1`"), "{shown}");
         assert!(shown.contains(&format!("**task_100**: {text}")), "the plan in force is whole");
+    }
+
+    #[test]
+    fn plans_that_are_not_shown_are_counted() {
+        let last = |run: &Run, shown| {
+            let folded = history(run, shown, 100).unwrap_or_default();
+            folded.lines().rev().nth(2).unwrap_or_default().to_owned()
+        };
+        let japanese = Run { lang: crate::domain::Lang::Japanese, ..revised_twice() };
+        let said = [&revised_twice(), &japanese].map(|run| [last(run, 1), last(run, 0)].join("\n"));
+        insta::assert_snapshot!(said.join("\n"), @r"
+        *1 older plan is not shown here; all of it is in the history of this thread, under run `r-1`.*
+        *2 older plans are not shown here; all of it is in the history of this thread, under run `r-1`.*
+        *以前の計画 1 件はここでは省略しています。全体はこのスレッドの履歴 (run `r-1`) にあります。*
+        *以前の計画 2 件はここでは省略しています。全体はこのスレッドの履歴 (run `r-1`) にあります。*
+        ");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{Voice, line};
 use crate::actions::number_of;
 use crate::crew::Target;
 use crate::domain::{Account, AccountKind, Lang};
-use crate::plan::Step;
+use crate::plan::{ActionId, Step};
 use crate::planning::{
     Design, EndState, Hold, Limit, Phase, Reached, Replan, Request, Resource, Revision, Round, Run,
     StepState, StopReason,
@@ -34,12 +34,12 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
             let reason = told(&retry.reason, lang);
             lang.pick(
                 format!("⏳ {reason} I will try again by myself."),
-                format!("⏳ {reason} 自動で再試行します。"),
+                format!("⏳ {reason}{}自動で再試行します。", gap(&reason)),
             )
         }
         Some(Hold::Approval(request)) => waiting(request, lang, voice),
         Some(Hold::Budget(reached)) => out_of_budget(reached, lang, voice),
-        Some(Hold::Unclear(action)) => unclear(number_of(action), lang, voice),
+        Some(Hold::Unclear(action)) => unclear(run, action, voice),
         Some(Hold::Answers(round)) => answers(run, round),
         Some(Hold::Decisions(design)) => decisions(design, lang, voice),
         Some(Hold::Review(_)) => review(lang, voice),
@@ -53,15 +53,18 @@ pub(super) fn status(run: &Run, voice: &Voice) -> String {
     }
 }
 
-fn unclear(action: &str, lang: Lang, voice: &Voice) -> String {
-    let (resume, skip) = (voice.command("resume"), voice.command("skip task_n"));
-    lang.pick(
+fn unclear(run: &Run, id: &ActionId, voice: &Voice) -> String {
+    let action = run.plan().and_then(|plan| plan.actions().find(|action| action.id == *id));
+    let step = action.map_or("task_n", |action| action.task_id.0.as_str());
+    let (number, resume, skip) =
+        (number_of(id), voice.command("resume"), voice.command(&format!("skip {step}")));
+    run.lang.pick(
         format!(
-            "⏸ action {action} was interrupted, and I cannot know what became of it. {resume} does it once more, \
+            "⏸ action {number} was interrupted, and I cannot know what became of it. {resume} does it once more, \
              {skip} leaves its step out."
         ),
         format!(
-            "⏸ アクション {action} は途中で中断され、結果がわかりません。{resume} でもう一度実行し、{skip} でその\
+            "⏸ アクション {number} は途中で中断され、結果がわかりません。{resume} でもう一度実行し、{skip} でその\
              ステップを省きます。"
         ),
     )
@@ -349,7 +352,8 @@ fn failed(run: &Run, reason: &str, again: &str, voice: &Voice) -> String {
         format!("{retry} で残りのステップを実行します。"),
     );
     let next = if run.work.is_empty() { again } else { &rest };
-    run.lang.pick(format!("😕 failed. {reason} {next}"), format!("😕 失敗しました。{reason} {next}"))
+    let gap = gap(reason);
+    run.lang.pick(format!("😕 failed. {reason} {next}"), format!("😕 失敗しました。{reason}{gap}{next}"))
 }
 
 fn completed(run: &Run) -> String {
@@ -416,6 +420,11 @@ pub(super) fn sentence(text: &str, lang: Lang) -> String {
     }
 }
 
+/// What stands between a sentence and the next in Japanese: nothing, unless the first is in another language.
+pub(super) fn gap(text: &str) -> &'static str {
+    if text.ends_with(['。', '！', '？']) { "" } else { " " }
+}
+
 pub(super) fn usd(micro: u64) -> String {
     format!("{}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000)
 }
@@ -457,7 +466,9 @@ fn main_cost(run: &Run) -> String {
     match (run.spent.model_calls, run.spent.cost_micro_usd) {
         (0, _) | (_, Some(0)) => String::new(),
         (_, Some(micro)) if micro < 10_000 => {
-            lang.pick(format!(" · under 0.01{of} USD"), format!(" · 0.01 未満{of} USD"))
+            let within =
+                run.budget.micro_usd.map_or(String::new(), |limit| format!("{} USD 中 ", usd(limit)));
+            lang.pick(format!(" · under 0.01{of} USD"), format!(" · {within}0.01 USD 未満"))
         }
         (_, Some(micro)) => format!(" · {}{of} USD", usd(micro)),
         (calls, None) => match run.budget.model_calls.filter(|_| calls > 1) {
@@ -470,146 +481,5 @@ fn main_cost(run: &Run) -> String {
                 format!(" · モデル呼び出し {calls} 回"),
             ),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixtures::{
-        action, at, decided_design, design, github, gitlab, given, plan, replan, revised_once, round, run,
-    };
-    use super::*;
-    use crate::domain::{CommentId, Permission};
-    use crate::plan::{ActionId, Level, QuestionId};
-    use crate::planning::{LimitHit, Limits, ReplanState, Spent, Verdict, Words};
-
-    fn asking(round: Round) -> Run {
-        let mut run = run();
-        run.talk.answers = [(QuestionId("q-1".to_owned()), given(Some("All")))].into();
-        run.talk.rounds = vec![round];
-        run
-    }
-
-    fn designing(design: Option<Design>) -> Run {
-        let mut run = run();
-        run.talk.discovery = Some(vec![]);
-        run.talk.design = design;
-        run
-    }
-
-    fn confirming(deadline: Option<crate::domain::Millis>) -> Run {
-        let mut run = revised_once();
-        let verdict = Verdict::Confirm { level: Level::Partial };
-        run.replans.all = vec![Replan { verdict, deadline, ..replan(ReplanState::Confirming) }];
-        run
-    }
-
-    fn at_limit(failed: Option<u32>, told: bool) -> Run {
-        let mut run = revised_once();
-        let failed = failed.map(|number| ActionId(format!("a{number}")));
-        run.replans.limit = Some(LimitHit { replan: 1, limit: Limit::Total, failed, since: at(5), told });
-        run
-    }
-
-    #[test]
-    fn every_hold_has_its_sentence() {
-        let posted = Round { deadline: Some(at(30)), ..round() };
-        let mut half = design();
-        half.choices = decided_design().choices;
-        half.choices.remove("d-2");
-        let summary = Some("So it is.".to_owned());
-        let mut undecided = at_limit(Some(3), true);
-        undecided.replans.limit.iter_mut().for_each(|hit| hit.limit = Limit::NoDecision);
-        let runs = [
-            asking(posted.clone()),
-            asking(Round { assumes: false, ..posted }),
-            asking(round()),
-            designing(Some(half)),
-            designing(Some(Design { summary, ..decided_design() })),
-            confirming(Some(at(30))),
-            confirming(None),
-            at_limit(Some(3), true),
-            at_limit(None, true),
-            undecided,
-        ];
-        let said = |voice: &Voice| runs.iter().map(|run| status(run, voice)).collect::<Vec<_>>().join("\n");
-        insta::assert_snapshot!("holds", format!("{}\n\n{}", said(&github()), said(&gitlab())));
-    }
-
-    #[test]
-    fn what_it_works_on_is_said() {
-        let mut open = run();
-        open.goal.iter_mut().for_each(|goal| goal.design_choices_open = true);
-        let mut rethinking = asking(Round { closed: true, ..round() });
-        rethinking.talk.rethink = true;
-        let mut reading = asking(round());
-        let by = crate::domain::Account::person(2, "maria");
-        reading.talk.unread =
-            vec![Words { by: by.clone(), permission: Permission::Write, comment: CommentId(1) }];
-        let accepted = Design { summary: Some("x".to_owned()), approved: Some(by), ..decided_design() };
-        let mut partial = revised_once();
-        partial.revisions.iter_mut().for_each(|plan| plan.sequence = None);
-        partial.revisions.iter_mut().for_each(|plan| plan.sealed = vec![action(1, "task_1")]);
-        let runs = [
-            run(),
-            open,
-            designing(None),
-            designing(Some(decided_design())),
-            designing(Some(accepted)),
-            rethinking,
-            reading,
-            at_limit(Some(3), false),
-            partial,
-            Run { revisions: vec![plan(&[("task_1", "Read")], 1)], ..run() },
-        ];
-        let said: Vec<String> = runs.iter().map(|run| status(run, &github())).collect();
-        insta::assert_snapshot!("at_work", said.join("\n"));
-    }
-
-    /// Money or calls are always shown; whatever else is limited, once half of it is used.
-    #[test]
-    fn what_is_limited_is_shown_in_time() {
-        let limits = Limits {
-            micro_usd: Some(2_000_000),
-            tokens: Some(1_500),
-            model_calls: Some(14),
-            minutes: Some(5),
-            files: Some(6),
-            bytes: Some(4_000),
-        };
-        let ample = Limits {
-            tokens: Some(50_000),
-            model_calls: Some(200),
-            minutes: Some(120),
-            files: Some(30),
-            bytes: Some(5_000_000),
-            ..limits.clone()
-        };
-        let spent = Spent {
-            model_calls: 7,
-            input_tokens: 900,
-            output_tokens: 100,
-            cost_micro_usd: Some(250_000),
-            active_ms: 180_000,
-            files: 3,
-            bytes: 1_001,
-        };
-        let said = |budget: &Limits, spent: &Spent| {
-            cost(&Run { budget: budget.clone(), spent: spent.clone(), ..run() })
-        };
-        let unpriced = Spent { cost_micro_usd: None, ..spent.clone() };
-        assert_eq!(
-            said(&limits, &spent),
-            " · 0.25 of 2.00 USD · 7 of 14 model calls · 1000 of 1500 tokens · 3 of 5 minutes · 3 of 6 files · 2 of 4 KB"
-        );
-        assert_eq!(
-            said(&limits, &unpriced),
-            " · 7 of 14 model calls · 1000 of 1500 tokens · 3 of 5 minutes · 3 of 6 files · 2 of 4 KB"
-        );
-        assert_eq!(said(&ample, &spent), " · 0.25 of 2.00 USD");
-        assert_eq!(said(&ample, &unpriced), " · 7 of 200 model calls");
-        assert_eq!(said(&Limits::default(), &spent), " · 0.25 USD");
-        assert_eq!(said(&Limits::default(), &unpriced), " · 7 model calls");
-        assert_eq!(said(&limits, &Spent::default()), "", "what is not used is not shown");
     }
 }

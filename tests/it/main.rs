@@ -33,6 +33,7 @@ mod mcp;
 mod outbound;
 mod plan_life;
 mod replans;
+mod replans_judged;
 mod replans_people;
 mod sandbox;
 mod scripted_model;

@@ -8,9 +8,9 @@ use planwright::plan::{
     StepId,
 };
 use planwright::planning::{
-    CrewFact, Effect, Entry, Evidence, Fact, Fresh, Hold, How, InFlight, Key, Limit, Limits, OnLimit,
-    Outcome, Place, Policy, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource,
-    Run, RunId, StepState, TalkFact, Trigger, Verdict, judge, level_of, next_effects, plan_tool,
+    CrewFact, Effect, Entry, Evidence, Fact, Hold, How, InFlight, Key, Limits, OnLimit, Outcome, Place,
+    Policy, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource, Run, RunId,
+    StepState, TalkFact, Trigger, Verdict, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -453,130 +453,8 @@ proptest! {
     }
 }
 
-fn fresh(said: Decided, phase: ReplanPhase) -> Fresh {
-    Fresh { phase, said, asked: false, failed: None, by: None, routed: false }
-}
-
 pub(crate) fn sure(confidence: f64, replan_type: ReplanType) -> Decided {
     let decision =
         ReplanDecision { replan_needed: true, confidence, replan_type, ..ReplanDecision::default() };
     Decided::Decision { decision: Box::new(decision) }
-}
-
-fn empty_run() -> Run {
-    Run::new(RunId("r".to_owned()), maria(), Trigger::Assigned, Millis(0))
-}
-
-#[test]
-fn confidence_has_four_bands() {
-    let policy = ReplanPolicy::default();
-    let says = |confidence: f64| {
-        let fresh = fresh(sure(confidence, ReplanType::TaskRedecomposition), ReplanPhase::TaskDecomposition);
-        judge(&empty_run(), &fresh, &policy)
-    };
-    let level = Level::Decomposition;
-    for (confidence, verdict) in [
-        (1.0, Verdict::Replan { level, sure: true }),
-        (0.8, Verdict::Replan { level, sure: true }),
-        (0.79, Verdict::Replan { level, sure: false }),
-        (0.5, Verdict::Replan { level, sure: false }),
-        (0.49, Verdict::Confirm { level }),
-        (0.3, Verdict::Confirm { level }),
-        (0.29, Verdict::Stay { why: "the model is not sure enough".to_owned() }),
-        (0.0, Verdict::Stay { why: "the model is not sure enough".to_owned() }),
-    ] {
-        assert_eq!(says(confidence), verdict, "{confidence}");
-    }
-    let nobody = ReplanPolicy { ask_from: None, ..ReplanPolicy::default() };
-    let asked = fresh(sure(0.4, ReplanType::GoalRevision), ReplanPhase::GoalUnderstanding);
-    assert!(matches!(judge(&empty_run(), &asked, &nobody), Verdict::Stay { .. }));
-    let off = ReplanPolicy { enabled: false, ..ReplanPolicy::default() };
-    let certain = fresh(sure(1.0, ReplanType::GoalRevision), ReplanPhase::GoalUnderstanding);
-    assert!(matches!(judge(&empty_run(), &certain, &off), Verdict::Stay { .. }));
-}
-
-#[test]
-fn every_limit_has_its_number() {
-    use ReplanPhase as P;
-    let done = |phase: P, level: Level, times: usize| -> Vec<Replan> {
-        let one = |n: usize| Replan {
-            id: u32::try_from(n).unwrap(),
-            phase,
-            decision: ReplanDecision::default(),
-            verdict: Verdict::Replan { level, sure: true },
-            trigger: format!("trigger {n}"),
-            failed: None,
-            by: None,
-            at: Millis(0),
-            deadline: None,
-            state: ReplanState::Done { at: Millis(0) },
-        };
-        (0..times).map(one).collect()
-    };
-    let check = |phase: P, replan_type: ReplanType, level: Level, most: usize, limit: Limit| {
-        for times in [most - 1, most] {
-            let mut run = empty_run();
-            run.replans.all = done(phase, level, times);
-            let verdict = judge(&run, &fresh(sure(0.9, replan_type), phase), &ReplanPolicy::default());
-            let expected = if times < most {
-                Verdict::Replan { level, sure: true }
-            } else {
-                Verdict::Limit { level: Some(level), limit }
-            };
-            assert_eq!(verdict, expected, "{phase:?} {level:?} after {times}");
-        }
-    };
-    check(P::GoalUnderstanding, ReplanType::GoalRevision, Level::Goal, 2, Limit::GoalRevisions);
-    check(
-        P::TaskDecomposition,
-        ReplanType::TaskRedecomposition,
-        Level::Decomposition,
-        3,
-        Limit::Redecompositions,
-    );
-    check(P::ActionSequence, ReplanType::ActionRegeneration, Level::Actions, 3, Limit::Regenerations);
-    check(P::Execution, ReplanType::PartialReplan, Level::Partial, 2, Limit::PartialReplans);
-    check(P::Reflection, ReplanType::PlanRevision, Level::Partial, 2, Limit::PlanRevisions);
-    let mut run = empty_run();
-    run.replans.all = [Level::Goal, Level::Decomposition, Level::Actions, Level::Partial, Level::Retry]
-        .into_iter()
-        .flat_map(|level| done(P::Execution, level, 2))
-        .collect();
-    let verdict = judge(
-        &run,
-        &fresh(sure(0.9, ReplanType::TaskRedecomposition), P::TaskDecomposition),
-        &ReplanPolicy::default(),
-    );
-    assert_eq!(verdict, Verdict::Limit { level: Some(Level::Decomposition), limit: Limit::Total });
-}
-
-#[test]
-fn a_level_is_never_below_what_its_phase_can_redo() {
-    let level = |replan_type, replan_level, target_phase, phase, failed| {
-        let decision =
-            ReplanDecision { replan_type, replan_level, target_phase, ..ReplanDecision::default() };
-        level_of(&decision, phase, failed)
-    };
-    use ReplanPhase as P;
-    for (given, expected) in [
-        ((ReplanType::Retry, None, None, P::Execution, true), Some(Level::Retry)),
-        ((ReplanType::Retry, None, None, P::Reflection, false), Some(Level::Partial)),
-        ((ReplanType::PartialReplan, Some(Level::Goal), None, P::Execution, true), Some(Level::Goal)),
-        ((ReplanType::FullReplan, None, None, P::Execution, true), Some(Level::Decomposition)),
-        ((ReplanType::None, None, Some(P::ActionSequence), P::Execution, false), Some(Level::Actions)),
-        ((ReplanType::Retry, None, None, P::TaskDecomposition, false), Some(Level::Decomposition)),
-        ((ReplanType::None, None, None, P::Execution, true), None),
-        ((ReplanType::Retry, None, Some(P::Execution), P::Execution, true), Some(Level::Retry)),
-        (
-            (ReplanType::PartialReplan, None, Some(P::TaskDecomposition), P::Execution, true),
-            Some(Level::Decomposition),
-        ),
-        ((ReplanType::GoalRevision, None, Some(P::ActionSequence), P::Execution, true), Some(Level::Goal)),
-        (
-            (ReplanType::PartialReplan, Some(Level::Partial), Some(P::GoalUnderstanding), P::Execution, true),
-            Some(Level::Partial),
-        ),
-    ] {
-        assert_eq!(level(given.0, given.1, given.2, given.3, given.4), expected, "{given:?}");
-    }
 }

@@ -1,0 +1,101 @@
+//! Purpose: the card as a whole: how it ends, what it notes below the plan, and that it fits into a comment.
+
+use super::card;
+use super::fixtures::{at, github, maria, origin, plan, revised_once, run};
+use super::status_tests::on_a_branch;
+use crate::domain::Lang;
+use crate::plan::Level;
+use crate::planning::{End, EndState, Revision, Run};
+
+fn shown(run: &Run, lang: Lang) -> String {
+    card(&Run { lang, ..run.clone() }, &github()).unwrap_or_default().replace('\u{200b}', "·")
+}
+
+/// What stands below the plan.
+fn below(run: &Run, lang: Lang) -> String {
+    let card = shown(run, lang);
+    let (_, below) = card.rsplit_once("complete").unwrap_or_default();
+    below.split_once('\n').map_or(String::new(), |(_, below)| below.trim().to_owned())
+}
+
+fn in_both(name: &str, text: impl Fn(Lang) -> String) -> String {
+    format!("=== {name}\n{}\n\n{}\n", text(Lang::English), text(Lang::Japanese))
+}
+
+fn failed(run: Run) -> Run {
+    let reason = "Action 2 failed: it ended with exit code 1".to_owned();
+    Run { end: Some(End { state: EndState::Failed { reason }, at: at(60) }), ..run }
+}
+
+fn cancelled(run: Run) -> Run {
+    Run { end: Some(End { state: EndState::Cancelled { by: maria() }, at: at(60) }), ..run }
+}
+
+#[test]
+fn a_run_that_failed_says_where_its_work_is() {
+    for (lang, name) in [(Lang::English, "failed"), (Lang::Japanese, "failed_in_japanese")] {
+        insta::assert_snapshot!(name, shown(&failed(on_a_branch(true)), lang));
+    }
+}
+
+#[test]
+fn what_is_noted_below_the_plan() {
+    let noted = |hidden, unused_comments| Run { hidden, unused_comments, ..revised_once() };
+    let runs = [
+        ("one of each", noted(1, 1)),
+        ("some", noted(3, 2)),
+        ("many", noted(1_000, 6)),
+        ("cancelled, all of it pushed", cancelled(on_a_branch(true))),
+        ("cancelled, not all of it pushed", cancelled(on_a_branch(false))),
+        ("cancelled, nothing done", cancelled(Run { work: [].into_iter().collect(), ..on_a_branch(true) })),
+    ];
+    let said = runs.iter().map(|(name, run)| in_both(name, |lang| below(run, lang)));
+    insta::assert_snapshot!("notes", said.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_new_plan_that_is_not_there_yet() {
+    let mut making = revised_once();
+    let anew = || Revision { origin: origin(2, Level::Goal, 30), ..Revision::default() };
+    making.revisions.push(anew());
+    let mut why = anew();
+    why.origin.iter_mut().for_each(|origin| origin.reason.clear());
+    let mut silent = revised_once();
+    silent.revisions.push(why);
+    let head = |run: &Run, lang: Lang| {
+        let card = shown(run, lang);
+        card.split_once("\n\n<details>").map_or(card.clone(), |(head, _)| head.to_owned())
+    };
+    let runs = [("being made", making.clone()), ("ended before", cancelled(making)), ("no reason", silent)];
+    let said = runs.iter().map(|(name, run)| in_both(name, |lang| head(run, lang)));
+    insta::assert_snapshot!("no_plan_yet", said.collect::<Vec<_>>().join("\n"));
+}
+
+/// Steps with the longest names, as many as there may be.
+fn planned(text: &str, count: usize) -> Run {
+    let names: Vec<String> = (1..=count).map(|n| format!("task_{n:_>35}")).collect();
+    let steps: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text)).collect();
+    let mut run = Run { revisions: vec![plan(&steps, 1)], ..run() };
+    run.goal.iter_mut().for_each(|goal| goal.main_objective = text.to_owned());
+    run
+}
+
+/// The longest card there can be, in the widest letters, still fits into a GitHub comment.
+#[test]
+fn the_longest_card_fits() {
+    for letter in ["x", "目", "😀", "<", "@", "&a", "[", "\\", "`", "e\u{301}"] {
+        let card = card(&planned(&letter.repeat(5_000), 100), &github()).unwrap_or_default();
+        let length = card.encode_utf16().count();
+        assert!(length < 65_000, "{letter}: {length} characters");
+        assert_eq!(
+            card.lines().filter(|line| line.starts_with("- [ ]")).count(),
+            100,
+            "{letter}: a step is missing"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_only_began_is_not_worth_a_comment() {
+    assert_eq!(card(&Run { goal: None, ..run() }, &github()), None);
+}
