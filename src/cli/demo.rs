@@ -29,14 +29,14 @@ use crate::store::{History, verify};
 pub(super) struct DemoArgs {
     /// Put everything the demo makes into this folder, which must be empty or absent, instead of a temporary one
     #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
-    /// Leave the server running at the end, until Ctrl-C
+    into: Option<PathBuf>,
+    /// Keep the server running at the end, until Ctrl-C
     #[arg(long)]
-    serve: bool,
+    keep: bool,
 }
 
 pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
-    let dir = folder(args.keep.as_deref())?;
+    let dir = folder(args.into.as_deref())?;
     let secret = uuid::Uuid::new_v4().to_string();
     let (config, env) = settings(&dir, &secret)?;
     let (cast, sample) = (Cast::new(), Sample::make(&dir)?);
@@ -54,7 +54,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let story = async {
         let mut stage = Stage::new(local, store, engine, Hook::new(hook, secret)?)?;
         let mut told = tell(&mut stage, &cast, &sample, &dir).await;
-        if told.is_ok() && args.serve {
+        if told.is_ok() && args.keep {
             told = keep_serving(&base, stop.clone()).await;
         }
         stop.cancel();

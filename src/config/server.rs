@@ -12,9 +12,9 @@ use super::{BaseUrl, ListenAddr};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
-    /// Address and port for webhooks and pages.
+    /// Address and port for webhooks.
     pub listen: ListenAddr,
-    /// How people reach the server from outside; links in comments start with it.
+    /// How forges reach the server from outside; `config check` warns when that is not by HTTPS.
     pub public_url: Option<BaseUrl>,
     /// Minutes between two comparisons with the forge, which find what no webhook told.
     pub reconcile_minutes: NonZeroU32,

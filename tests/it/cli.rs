@@ -103,7 +103,7 @@ fn what_is_not_understood_is_code_2_with_a_hint() {
         (&["history", "explan", "github:a/b#1"], "'explain'"),
         (&["simulate"], "<THREAD>"),
         (&["simulate", "github:a/b"], "write it like `github:owner/repo#12`"),
-        (&["demo", "--keep"], "--keep <DIR>"),
+        (&["demo", "--into"], "--into <DIR>"),
         (&["doctor", "--repo", "web"], "write it like `github:owner/repo`"),
         (&["doctor", "--jsn"], "'--json'"),
     ] {
@@ -268,7 +268,7 @@ fn damage(dir: &Path, config: &str, exported: &str) {
 fn a_kept_demo_ends_on_a_signal() {
     let dir = tempfile::tempdir().unwrap();
     let mut child =
-        Running(planwright(dir.path()).args(["demo", "--serve"]).stdout(Stdio::piped()).spawn().unwrap());
+        Running(planwright(dir.path()).args(["demo", "--keep"]).stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.starts_with("The server is still running at http://127.0.0.1:")));
     assert_eq!(child.interrupt(), Some(0));

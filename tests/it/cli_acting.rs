@@ -235,7 +235,7 @@ async fn once_more(scene: &Scene, name: &str) {
 fn the_demo_makes_no_mess_of_a_folder_in_use() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
-    let said = call(dir.path(), &["demo", "--keep", "."]);
+    let said = call(dir.path(), &["demo", "--into", "."]);
     assert_eq!((said.code, said.out.as_str()), (1, ""));
     assert!(said.err.contains("is not empty; name a new folder"), "{}", said.err);
     assert_eq!(files(dir.path()).len(), 1);
