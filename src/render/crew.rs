@@ -56,6 +56,9 @@ pub(super) fn worker(run: &Run, step: &StepId, cap: usize) -> String {
     if lane.attempt > 1 {
         notes.push(run.lang.pick(format!("try {}", lane.attempt), format!("{} 回目", lane.attempt)));
     }
+    if lane.stuck {
+        notes.push(run.lang.pick("cannot go on".to_owned(), "続行できません".to_owned()));
+    }
     if let Some(retry) = &lane.retry {
         let why = line(&reason(&retry.reason, run.lang), cap);
         notes.push(run.lang.pick(format!("will try again: {why}"), format!("自動で再試行します: {why}")));
