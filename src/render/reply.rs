@@ -6,6 +6,7 @@ use super::status::status;
 use super::words::ended;
 use super::{Voice, line};
 use crate::actions::number_of;
+use crate::crew::Target;
 use crate::domain::{ForgeKind, Lang, Permission};
 use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 
@@ -14,6 +15,9 @@ use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
     let lang = record.lang();
     match owed {
+        Owed::Refusal { to, what, .. } if what == "resolve" && asks_people(record) => {
+            Some(not_asked(to, lang))
+        }
         // 😕 on the comment is enough; a text for every refused word would be a lever for noise.
         Owed::Refusal { comment: Some(_), .. } => None,
         Owed::Refusal { to, what, needs, .. } => {
@@ -28,6 +32,24 @@ pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
         }
         Owed::Reply { to, notice, .. } => Some(answer(to, notice, record, voice)),
     }
+}
+
+fn asks_people(record: &Record) -> bool {
+    record.live_run().is_some_and(|run| run.crew.open().any(|open| open.target == Target::People))
+}
+
+/// Who answers means well, and the run waits for somebody else.
+fn not_asked(to: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "@{to}, I did not take this for an answer: it has to come from somebody whom the question names, or who can \
+             write to this repository."
+        ),
+        format!(
+            "@{to} さん、これは回答として扱いませんでした。質問で名指しされた方、またはこのリポジトリへの書き込み権限がある方の\
+             回答が必要です。"
+        ),
+    )
 }
 
 fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
@@ -496,9 +518,12 @@ fn no_such_question(number: u32, open: &[u32], lang: Lang, voice: &Voice) -> Str
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{github, gitlab, given, round, run};
+    use super::super::fixtures::{github, gitlab, given, round, run, stuck};
     use super::*;
+    use crate::crew::Cause;
+    use crate::domain::CommentId;
     use crate::plan::{ActionId, QuestionId};
+    use crate::planning::Escalation;
 
     fn record() -> Record {
         let mut run = run();
@@ -583,18 +608,22 @@ mod tests {
         ]
     }
 
+    fn refusal(what: &str, comment: Option<CommentId>) -> Owed {
+        let key = crate::planning::Key("reply/1".to_owned());
+        Owed::Refusal {
+            key,
+            to: "maria".to_owned(),
+            what: what.to_owned(),
+            needs: Permission::Triage,
+            comment,
+        }
+    }
+
     fn every_reply(record: &Record, voice: &Voice) -> String {
         let key = || crate::planning::Key("reply/1".to_owned());
         let to = || "maria".to_owned();
         let replies = every_notice().into_iter().map(|notice| Owed::Reply { key: key(), to: to(), notice });
-        let refusal = |comment| Owed::Refusal {
-            key: key(),
-            to: to(),
-            what: "plan".to_owned(),
-            needs: Permission::Triage,
-            comment,
-        };
-        let refusals = [refusal(None), refusal(Some(crate::domain::CommentId(4)))];
+        let refusals = [refusal("plan", None), refusal("plan", Some(CommentId(4)))];
         let all = replies.chain(refusals).map(|owed| {
             let name = match &owed {
                 Owed::Reply { notice, .. } => {
@@ -618,6 +647,21 @@ mod tests {
         insta::assert_snapshot!("every_reply_in_japanese", every_reply(&japanese, &github()));
         let nothing = Record::default();
         insta::assert_snapshot!("every_reply_without_a_run", every_reply(&nothing, &github()));
+    }
+
+    #[test]
+    fn who_answers_without_having_been_asked_is_told_who_may() {
+        let asking = |escalations: Vec<Escalation>, lang| {
+            let mut run = Run { lang, ..run() };
+            run.crew.escalations = escalations;
+            let mut record = Record::default();
+            record.run = Some(run.into());
+            reply(&refusal("resolve", Some(CommentId(4))), &record, &github())
+        };
+        assert_eq!(asking(vec![], Lang::English), None, "nobody is asked anything");
+        let said = [Lang::English, Lang::Japanese]
+            .map(|lang| asking(vec![stuck(Cause::Scope)], lang).unwrap_or_default());
+        insta::assert_snapshot!("not_asked", said.join("\n"));
     }
 
     #[test]

@@ -107,6 +107,55 @@ async fn a_plain_reply_of_whoever_was_asked_is_an_answer_also_after_a_restart() 
     bot.ends().await;
 }
 
+/// Two questions are open: the first for whoever wants the work, the second for whoever runs the bot. Tom may only read.
+#[tokio::test]
+async fn whoever_was_asked_may_answer_and_nobody_else_without_the_right() {
+    for kind in FACES {
+        let settings =
+            AUTO.replace("workers: 2", "workers: 1, operators: [Tom], limits: { logic_validator: 0 }");
+        let scene = Scene::on(kind).await.settings(&settings);
+        steps(&scene, &[("words", &[]), ("machine", &[])]);
+        let write = |step: &str, path: &str| action(step, "create", json!({"path": path}));
+        actions(&scene, vec![write("words", "words.md"), write("machine", "machine.md")]);
+        scene.model.always_say("worker_turn", |asked| match path_of(asked).as_str() {
+            "words.md" if !asked.user.contains("the first one") => difficulty("ambiguity", "escalate"),
+            "machine.md" if !asked.user.contains("port 25") => difficulty("technical", "escalate"),
+            path => turn("write_file", json!({"path": path, "content": "x\n"})),
+        });
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        let named: Vec<Value> = scene.entries("escalated").iter().map(|e| e["asked"].clone()).collect();
+        assert_eq!(named, [json!(["maria"]), json!(["Tom"])], "{kind}: {:?}", scene.facts());
+
+        bot.told(TOM, "@planwright resolve 1 the first one").await;
+        assert_eq!(scene.entries("escalation_resolved").len(), 0, "{kind}: it was maria who was asked");
+        let last = scene.comments().pop().unwrap();
+        assert!(last.contains("@tom, I did not take this for an answer"), "{kind}: {last}");
+        bot.told(TOM, "port 25").await;
+        assert_eq!(scene.entries("escalation_resolved").len(), 0, "{kind}: which question is not said");
+
+        bot.told(TOM, "@planwright resolve 2 port 25").await;
+        let resolved = scene.entries("escalation_resolved");
+        assert_eq!((resolved.len(), &resolved[0]["by"]["login"]), (1, &json!("tom")), "{kind}");
+        bot.told(MARIA, "I meant the first one.").await;
+        assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
+        bot.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn a_plain_reply_of_somebody_who_was_asked_and_may_only_read_is_an_answer() {
+    let settings = AUTO.replace("workers: 2", "workers: 2, operators: [tom], limits: { logic_validator: 0 }");
+    let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
+    is_stuck(&scene, "technical", "port 25");
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(TOM, "It is port 25.").await;
+    assert_eq!(scene.entries("escalation_resolved").len(), 1, "{:?}", scene.facts());
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    bot.ends().await;
+}
+
 #[tokio::test]
 async fn a_sure_validator_settles_a_technical_difficulty_and_nobody_is_disturbed() {
     let scene = stuck(ForgeKind::Github, "technical", "use the new parser").await;
