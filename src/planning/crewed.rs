@@ -234,7 +234,7 @@ impl Run {
             (Fallback::Hold, _) => {}
             (Fallback::SkipStep, Some(step)) => {
                 self.accepted.extend(action);
-                self.leave_out_after(&step);
+                self.leave_out_after(&step, "is left out");
                 self.look_for_undecided();
             }
             (Fallback::Stop, _) | (Fallback::SkipStep, None) => {

@@ -317,6 +317,7 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("@{} did not approve it", "@{0} が承認しませんでした"),
     ("it needs `{}`, of which action {} is left out", "必要な `{0}` のアクション {1} が省かれています"),
     ("it builds on action {}, which is left out", "前提となるアクション {0} が省かれています"),
+    ("it needs {}, which is left out", "必要な {0} が省かれました"),
     ("it needs {}, which failed", "必要な {0} が失敗しました"),
     ("the title or the description of this thread", "このスレッドのタイトルまたは説明"),
     ("the settings of this repository", "このリポジトリの設定"),
