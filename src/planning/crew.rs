@@ -159,7 +159,10 @@ pub struct CrewState {
 pub struct Taken {
     /// Who had it in hand last.
     pub worker: Option<u32>,
+    /// How often it was taken in hand, over all checklists: this names checkouts and effects.
     pub attempts: u32,
+    /// How many of these were for a step of an earlier checklist that was called like it.
+    pub earlier: u32,
     pub failures: u32,
     /// How often the judge has sent it back.
     pub rounds: u32,
@@ -168,6 +171,14 @@ pub struct Taken {
     pub judged: Option<Weighed>,
     /// Why it is more than a failure, where that is no word of its worker.
     pub cause: Option<Cause>,
+}
+
+impl Taken {
+    /// Which try of this step it was, as people count.
+    #[must_use]
+    pub fn nth(&self, attempt: u32) -> u32 {
+        attempt.saturating_sub(self.earlier)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -278,7 +289,7 @@ impl CrewState {
     /// names checkouts and effects.
     pub(super) fn begin_anew(&mut self) {
         for taken in self.steps.values_mut() {
-            *taken = Taken { attempts: taken.attempts, ..Taken::default() };
+            *taken = Taken { attempts: taken.attempts, earlier: taken.attempts, ..Taken::default() };
         }
     }
 
@@ -327,14 +338,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_checklist_begins_without_remarks() {
+    fn a_new_checklist_begins_without_remarks_and_with_the_first_try() {
         let step = StepId("task_1".to_owned());
         let remarks = vec!["The judge sent it back".to_owned()];
         let cause = Some(Cause::Dependency);
-        let before =
-            Taken { worker: Some(1), attempts: 3, failures: 2, rounds: 1, remarks, judged: None, cause };
+        let before = Taken {
+            worker: Some(1),
+            attempts: 3,
+            failures: 2,
+            rounds: 1,
+            remarks,
+            cause,
+            ..Taken::default()
+        };
         let mut crew = CrewState { steps: [(step.clone(), before)].into(), ..CrewState::default() };
         crew.begin_anew();
-        assert_eq!(crew.steps, [(step, Taken { attempts: 3, ..Taken::default() })].into());
+        let anew = Taken { attempts: 3, earlier: 3, ..Taken::default() };
+        assert_eq!(anew.nth(4), 1, "the next one is called the fourth, and is the first");
+        assert_eq!(crew.steps, [(step, anew)].into());
     }
 }

@@ -53,8 +53,9 @@ pub(super) fn worker(run: &Run, step: &StepId, cap: usize) -> String {
     } else if run.lanes.len() > 1 {
         notes.push(run.lang.pick(format!("worker {}", lane.worker), format!("ワーカー {}", lane.worker)));
     }
-    if lane.attempt > 1 {
-        notes.push(run.lang.pick(format!("try {}", lane.attempt), format!("{} 回目", lane.attempt)));
+    let nth = run.crew.steps.get(step).map_or(lane.attempt, |taken| taken.nth(lane.attempt));
+    if nth > 1 {
+        notes.push(run.lang.pick(format!("try {nth}"), format!("{nth} 回目")));
     }
     if lane.stuck {
         notes.push(run.lang.pick("cannot go on".to_owned(), "続行できません".to_owned()));
