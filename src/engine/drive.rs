@@ -163,6 +163,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
     loop {
         drive.take_deliveries().await?;
         drive.drop_unwanted();
+        drive.put_away_left();
         let timers = drive.start_effects().await?;
         drive.start_publishing().await?;
         // Whoever only hears stays: what the run wants next is left to who comes after.
