@@ -52,6 +52,11 @@ pub enum CrewFact {
         number: u32,
         comment: CommentId,
     },
+    /// The forge does not take its comment, so that nobody can see it.
+    EscalationUnposted {
+        number: u32,
+        why: String,
+    },
     EscalationReminded {
         number: u32,
         comment: CommentId,
@@ -110,6 +115,7 @@ impl CrewFact {
             | Self::StepConflicted { .. }
             | Self::Escalated(_)
             | Self::EscalationPosted { .. }
+            | Self::EscalationUnposted { .. }
             | Self::EscalationReminded { .. }
             | Self::AdviceGiven { .. }
             | Self::NobodyLeft { .. }
@@ -127,6 +133,7 @@ impl CrewFact {
             | Self::StepConflicted { .. }
             | Self::Escalated(_)
             | Self::EscalationPosted { .. }
+            | Self::EscalationUnposted { .. }
             | Self::EscalationReminded { .. }
             | Self::AdviceGiven { .. }
             | Self::EscalationResolved { .. }
@@ -195,6 +202,8 @@ pub struct Escalation {
     pub asked: Vec<String>,
     pub at: Millis,
     pub comment: Option<CommentId>,
+    /// Why its comment is not on the thread, if the forge has refused it.
+    pub unposted: Option<String>,
     pub remind_at: Option<Millis>,
     pub deadline: Option<Millis>,
     pub overdue: bool,
@@ -244,6 +253,7 @@ impl Escalation {
             asked: plea.asked,
             at,
             comment: None,
+            unposted: None,
             remind_at: plea.remind_in_ms.map(|wait| at.plus(wait)),
             deadline: plea.answer_in_ms.map(|wait| at.plus(wait)),
             overdue: false,

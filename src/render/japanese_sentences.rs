@@ -426,6 +426,10 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("the external advisor: {}", "外部アドバイザー: {0}"),
     ("two wishes exclude each other: {}", "要望が互いに矛盾しています: {0}"),
     ("the adviser says that a person has to decide", "相談役は、人の判断が必要だとしています"),
+    (
+        "Question {} could not be put on the thread, so that nobody could answer it. Is the thread locked?",
+        "質問 {0} をスレッドに投稿できず、誰も回答できませんでした。スレッドがロックされていませんか。",
+    ),
     ("Nobody answered question {} in time.", "質問 {0} に時間内に回答がありませんでした。"),
     (
         "The document is no plan that can be carried out: {}. Write each step as a heading, a number or a checkbox that waits only for steps that are there.",

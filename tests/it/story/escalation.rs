@@ -8,7 +8,8 @@ use super::bot::{MARIA, Scene, TOM};
 use super::crew::{actions, judged, path_of, steps, turn};
 use super::talk::decision;
 
-const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\ncrew: { workers: 2 }\n";
+pub(crate) const AUTO: &str =
+    "planning: { enabled: true }\napproval: { auto: medium }\ncrew: { workers: 2 }\n";
 const FACES: [ForgeKind; 2] = [ForgeKind::Github, ForgeKind::Gitlab];
 
 /// Two steps that do not need each other; who writes `stuck.md` is stuck until it has heard these words.
@@ -18,7 +19,7 @@ async fn stuck(kind: ForgeKind, category: &str, until: &'static str) -> Scene {
     scene
 }
 
-fn is_stuck(scene: &Scene, category: &str, until: &'static str) {
+pub(crate) fn is_stuck(scene: &Scene, category: &str, until: &'static str) {
     steps(scene, &[("hard", &[]), ("easy", &[]), ("last", &["hard"])]);
     let write = |step: &str, path: &str| action(step, "create", json!({"path": path}));
     actions(scene, vec![write("hard", "stuck.md"), write("easy", "easy.md"), write("last", "last.md")]);
@@ -29,7 +30,7 @@ fn is_stuck(scene: &Scene, category: &str, until: &'static str) {
     });
 }
 
-fn difficulty(category: &str, wants: &str) -> Value {
+pub(crate) fn difficulty(category: &str, wants: &str) -> Value {
     turn(
         "finish",
         json!({"feedback": {
@@ -341,7 +342,7 @@ fn in_five_hours() -> Millis {
     planwright::engine::now().plus(5 * 3_600_000)
 }
 
-fn in_two_days() -> Millis {
+pub(crate) fn in_two_days() -> Millis {
     planwright::engine::now().plus(48 * 3_600_000)
 }
 
