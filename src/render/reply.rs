@@ -1,12 +1,12 @@
 //! Purpose: short answers to comments: one small function per sentence.
 
 use super::checklist::done;
+use super::escalation::{asks_people, not_asked};
 use super::sentences::reason;
 use super::status::status;
 use super::words::ended;
 use super::{Voice, line};
 use crate::actions::number_of;
-use crate::crew::Target;
 use crate::domain::{ForgeKind, Lang, Permission};
 use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 
@@ -32,24 +32,6 @@ pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
         }
         Owed::Reply { to, notice, .. } => Some(answer(to, notice, record, voice)),
     }
-}
-
-fn asks_people(record: &Record) -> bool {
-    record.live_run().is_some_and(|run| run.crew.open().any(|open| open.target == Target::People))
-}
-
-/// Who answers means well, and the run waits for somebody else.
-fn not_asked(to: &str, lang: Lang) -> String {
-    lang.pick(
-        format!(
-            "@{to}, I did not take this for an answer: it has to come from somebody whom the question names, or who can \
-             write to this repository."
-        ),
-        format!(
-            "@{to} さん、これは回答として扱いませんでした。質問で名指しされた方、またはこのリポジトリへの書き込み権限がある方の\
-             回答が必要です。"
-        ),
-    )
 }
 
 fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {

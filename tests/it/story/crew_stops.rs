@@ -182,6 +182,8 @@ async fn a_question_that_the_forge_does_not_take_can_be_answered_all_the_same() 
     bot.assigned(MARIA).await;
     scene.fault(Method::POST, "/comments", Fault::Status(403), 1_000);
     bot.told(MARIA, "@planwright approve").await;
+    bot.told(MARIA, "Take your time.").await;
+    assert!(!bot.ctx.store.has_pending(&scene.thread).await.unwrap(), "words are heard meanwhile");
     bot.told(MARIA, "@planwright resolve 1 the first one").await;
     assert_eq!(scene.entries("completed").len(), 1, "{:?}", scene.facts());
     bot.stops().await;
