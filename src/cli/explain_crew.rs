@@ -49,6 +49,9 @@ pub(super) fn crew(fact: &CrewFact) -> Option<String> {
         CrewFact::EscalationPosted { number, comment } => {
             format!("question {number} was posted as comment {}", comment.0)
         }
+        CrewFact::EscalationUnposted { number, why } => {
+            format!("question {number} could not be put on the thread: {}", clip(why))
+        }
         CrewFact::EscalationReminded { number, .. } => format!("people were reminded of question {number}"),
         CrewFact::AdviceGiven { number, advice: None, .. } => format!("question {number} got no answer"),
         CrewFact::AdviceGiven { number, advice: Some(advice), .. } => {

@@ -46,6 +46,9 @@ impl Right {
     /// Answer the bot's questions and choose between its options.
     pub const ANSWER: Self = Self::TRIAGE_OR_REQUESTER;
 
+    /// Answer a question that names one.
+    pub const ASKED: Self = Self::READ;
+
     const READ: Self = Self { level: Permission::Read, requester_suffices: false };
     const WRITE: Self = Self { level: Permission::Write, requester_suffices: false };
     const TRIAGE_OR_REQUESTER: Self = Self { level: Permission::Triage, requester_suffices: true };
@@ -63,7 +66,7 @@ impl Right {
             | Command::Replan { .. }
             | Command::Retry
             | Command::Budget { .. } => Self::WRITE,
-            // The person who was asked may answer as well; the engine knows who that is.
+            // Whoever was asked may answer with less (`ASKED`); the run knows who that is.
             Command::Resolve { .. } => Self::WRITE,
         }
     }

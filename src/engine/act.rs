@@ -287,7 +287,13 @@ impl Doing {
                 let evidence = Evidence { exit_code: Some(0), output: Some(output), ..evidence };
                 return Ok(Deed::Done { evidence, actual: "it ended with exit code 0".to_owned() });
             }
-            End::Stopped => return Ok(Deed::Unknown),
+            End::Stopped => {
+                // Half of what it was to write would be committed with whatever comes next.
+                if let Err(error) = self.bench.workspace.discard().await {
+                    tracing::warn!("what `{}` left behind is still there: {error}", self.action.id);
+                }
+                return Ok(Deed::Unknown);
+            }
             End::Exited(code) => format!("it ended with exit code {code}"),
             End::Killed(signal) => format!("it was killed by signal {signal}"),
             End::TimedOut => "it took too long and was ended".to_owned(),

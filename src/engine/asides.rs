@@ -61,6 +61,21 @@ impl What {
             Self::Past | Self::Notice => None,
         }
     }
+
+    /// A question that nobody can see holds up a run, so the journal keeps why.
+    pub(super) fn unposted(self, why: &str) -> Option<Fact> {
+        match self {
+            Self::Escalation(number) => {
+                Some(Fact::Crew(CrewFact::EscalationUnposted { number, why: why.to_owned() }))
+            }
+            Self::Questions(_)
+            | Self::Decisions
+            | Self::Review
+            | Self::Past
+            | Self::Notice
+            | Self::Reminder(_) => None,
+        }
+    }
 }
 
 /// What the settings of a repository say about what is told there.
@@ -164,6 +179,7 @@ mod tests {
             asked: vec!["maria".to_owned()],
             at: Millis(0),
             comment: None,
+            unposted: None,
             remind_at: None,
             deadline: None,
             overdue: false,

@@ -142,15 +142,16 @@ impl Desk {
         Ok(Written::Yes)
     }
 
-    /// Gives each fact the run it belongs to. A trigger begins a new one, which what follows it belongs to.
+    /// Gives each fact the run it belongs to. A trigger begins a new one, which what follows it belongs to. What began
+    /// before the end of a run may come to its own end after it.
     fn new_facts(&self, ctx: &Ctx, facts: Vec<Fact>) -> anyhow::Result<Vec<NewFact>> {
-        let mut live = self.record.live_run().map(|run| run.id.clone());
+        let mut newest = self.record.run.as_ref().map(|run| run.id.clone());
         let mut out = vec![];
         for fact in facts {
             if matches!(fact, Fact::Triggered { .. }) {
-                live = Some(RunId(format!("{}{}", ctx.run_prefix, uuid::Uuid::now_v7())));
+                newest = Some(RunId(format!("{}{}", ctx.run_prefix, uuid::Uuid::now_v7())));
             }
-            let run = if fact.is_of_thread() { None } else { live.clone() };
+            let run = if fact.is_of_thread() { None } else { newest.clone() };
             let mut json = serde_json::to_value(&fact).context("cannot write a fact as JSON")?;
             // Before anything is drawn from it: escaped for Markdown, a secret would not be found any more.
             ctx.redactor.clean_json(&mut json);

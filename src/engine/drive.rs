@@ -21,7 +21,8 @@ use super::{deliver, perform, publish, route};
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::ActionId;
 use crate::planning::{
-    AskProblem, Effect, Fact, InFlight, Key, Phase, Policy, RunId, TalkFact, keeps, next_effects,
+    AskProblem, CrewFact, Effect, Fact, InFlight, Key, Phase, Policy, Run, RunId, TalkFact, keeps,
+    next_effects,
 };
 use crate::store::{Held, ThreadLease};
 
@@ -163,6 +164,7 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
     loop {
         drive.take_deliveries().await?;
         drive.drop_unwanted();
+        drive.put_away_left();
         let timers = drive.start_effects().await?;
         drive.start_publishing().await?;
         // Whoever only hears stays: what the run wants next is left to who comes after.
@@ -393,10 +395,14 @@ impl Drive<'_> {
 
     /// A preview of a run that has ended meanwhile is none of the run that lives now.
     fn drop_foreign(&self, run: Option<&RunId>, replied: &mut Vec<Fact>) {
-        if self.desk.record.live_run().map(|live| &live.id) != run {
-            replied
-                .retain(|fact| !matches!(fact, Fact::PreviewPosted { .. } | Fact::Talk(_) | Fact::Crew(_)));
-        }
+        let newest = self.desk.record.run.as_deref();
+        let own = newest.filter(|newest| Some(&newest.id) == run);
+        let of_run = |fact: &Fact| matches!(fact, Fact::PreviewPosted { .. } | Fact::Talk(_) | Fact::Crew(_));
+        replied.retain(|fact| match own {
+            Some(own) if own.is_live() => is_news(own, fact),
+            Some(_) => !of_run(fact) || fact.outlives_its_run(),
+            None => !of_run(fact),
+        });
     }
 
     async fn take_facts(&mut self, facts: Vec<Fact>) -> anyhow::Result<()> {
@@ -439,6 +445,12 @@ impl Drive<'_> {
             Some(at) => Rest::PutOff(wake_at.map_or(at, |wake_at| wake_at.min(at))),
         })
     }
+}
+
+/// That the forge does not take a question is written down once, however often it is tried.
+fn is_news(run: &Run, fact: &Fact) -> bool {
+    let Fact::Crew(CrewFact::EscalationUnposted { number, .. }) = fact else { return true };
+    run.crew.escalation(*number).is_some_and(|known| known.comment.is_none() && known.unposted.is_none())
 }
 
 /// The record is the same, but the thread no longer shows it.

@@ -100,7 +100,31 @@ impl Drive<'_> {
 
     pub(super) fn merge(&mut self, key: Key, step: StepId) {
         let errand = self.errand();
+        self.finishes(&key);
         self.launch(key.clone(), async move { Done::Facts(vec![merge::merge(&errand, key, step).await]) });
+    }
+
+    /// What has begun is not broken off, whatever becomes of the run: nobody listens to this stop.
+    fn finishes(&mut self, key: &Key) {
+        self.stops.insert(key.clone(), CancellationToken::new());
+    }
+
+    /// Removes the checkouts of tries that came to nothing.
+    pub(super) fn put_away_left(&mut self) {
+        let errand = self.errand();
+        let Some(run) = errand.run.filter(|run| run.is_live()) else { return };
+        for lane in errand.benches.left_by(&run) {
+            let key = Key(format!("put_away/{}/{lane}", run.id));
+            if self.handles.contains_key(&key) {
+                continue;
+            }
+            self.finishes(&key);
+            let (ctx, benches, run) = (Arc::clone(self.ctx), Arc::clone(&self.benches), Arc::clone(&run));
+            self.launch(key, async move {
+                benches.put_away(&ctx, &run, &lane).await;
+                Done::Facts(vec![])
+            });
+        }
     }
 
     pub(super) fn escalate(&mut self, key: Key, plea: Plea) {

@@ -148,6 +148,15 @@ impl Benches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Workers' checkouts that are open and that no lane of the run names any more.
+    pub(super) fn left_by(&self, run: &Run) -> Vec<String> {
+        let named: Vec<String> = run.lanes.iter().map(|(step, lane)| lane.name(step)).collect();
+        let of_run = format!("{}/", run.id);
+        let places = self.places();
+        let lanes = places.keys().filter_map(|place| place.strip_prefix(&of_run));
+        lanes.filter(|lane| !named.iter().any(|name| name == lane)).map(str::to_owned).collect()
+    }
+
     /// A worker's checkout is not needed any more.
     pub(super) async fn put_away(&self, ctx: &Ctx, run: &Run, lane: &str) {
         self.places().remove(&format!("{}/{lane}", run.id));

@@ -131,7 +131,10 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
         match easel.show(&aside.key, &aside.text, aside.what.post()).await {
             Ok(comment) if aside.known != Some(comment) => replied.extend(aside.what.posted(comment)),
             Ok(_) => {}
-            Err(trouble) => failed = Some(trouble),
+            Err(trouble) => {
+                replied.extend(trouble.refusal().and_then(|why| aside.what.unposted(why)));
+                failed = Some(trouble);
+            }
         }
     }
     for (request, key, text) in &picture.previews {
@@ -169,6 +172,22 @@ impl Trouble {
     /// The forge wants to be left alone: nothing more is tried.
     fn is_a_limit(&self) -> bool {
         matches!(self, Self::Forge(ForgeError::RateLimited { .. }))
+    }
+
+    /// Why the forge will not take it, however often it is asked.
+    fn refusal(&self) -> Option<&str> {
+        match self {
+            Self::Forge(
+                ForgeError::Forbidden(why) | ForgeError::NotFound(why) | ForgeError::Invalid(why),
+            ) => Some(why),
+            Self::Forge(
+                ForgeError::RateLimited { .. }
+                | ForgeError::Unauthorized(_)
+                | ForgeError::Unclear(_)
+                | ForgeError::Broken(_),
+            )
+            | Self::Store(_) => None,
+        }
     }
 
     fn when(&self, ctx: &Ctx, thread: &ThreadRef) -> Millis {

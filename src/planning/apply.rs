@@ -418,18 +418,20 @@ fn failed(run: &mut Run, at: Millis, key: &Key, problem: AskProblem, reason: &st
         return;
     }
     rest(run, at);
-    match problem {
-        AskProblem::Passing => match run.lane_awaiting_mut(key) {
-            Some(lane) => {
-                lane.failed_asks += 1;
-                lane.retry = Some(again);
-            }
-            None => {
-                run.failed_asks += 1;
-                run.retry = Some(again);
-            }
-        },
-        AskProblem::Lasting => match run.replan_in_the_making() {
+    match (problem, run.lane_awaiting_mut(key)) {
+        (AskProblem::Passing, Some(lane)) => {
+            lane.failed_asks += 1;
+            lane.retry = Some(again);
+        }
+        (AskProblem::Passing, None) => {
+            run.failed_asks += 1;
+            run.retry = Some(again);
+        }
+        (AskProblem::Lasting, Some(lane)) => {
+            (lane.retry, lane.stuck) = (None, true);
+            run.broken.get_or_insert_with(|| reason.to_owned());
+        }
+        (AskProblem::Lasting, None) => match run.replan_in_the_making() {
             Some(id) => run.replan_failed(at, id, reason),
             None => run.broken = Some(reason.to_owned()),
         },

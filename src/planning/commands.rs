@@ -2,7 +2,7 @@
 //! with. Whether its author may give it has been asked before.
 
 use super::budget::Limits;
-use super::crew::CrewFact;
+use super::crew::{CrewFact, Escalation};
 use super::fact::Fact;
 use super::interpret::Reading;
 use super::notice::{Boxes, Notice, Trigger};
@@ -16,7 +16,7 @@ use crate::plan::StepId;
 
 impl Reading<'_> {
     pub(super) fn command(&self, command: &Command, comment: CommentId) -> Vec<Fact> {
-        self.allowed(Right::of(command), command.verb(), Some(comment), |by| {
+        self.allowed(self.right_to(command), command.verb(), Some(comment), |by| {
             let word = Word { by, comment };
             match (command, self.record.live_run()) {
                 (Command::Help, _) => word.notice(Notice::HelpAsked),
@@ -31,6 +31,29 @@ impl Reading<'_> {
                 (_, None) => word.notice(Notice::NothingRunning { verb: command.verb().to_owned() }),
                 (command, Some(run)) => self.to_run(command, run, &word),
             }
+        })
+    }
+
+    fn right_to(&self, command: &Command) -> Right {
+        match (command, self.record.live_run()) {
+            (Command::Resolve { number, .. }, Some(run)) if self.is_asked(question(run, *number)) => {
+                Right::ASKED
+            }
+            (command, _) => Right::of(command),
+        }
+    }
+
+    /// Whether a question names the actor, so that the answer is theirs to give. One about the whole plan has it made
+    /// anew, which takes more than having been asked.
+    pub(super) fn is_asked(&self, question: Option<&Escalation>) -> bool {
+        let by = &self.event.actor;
+        question.is_some_and(|question| {
+            let named = question.asked.iter().any(|login| login.eq_ignore_ascii_case(&by.login));
+            let right = match question.step {
+                Some(_) => Right::ASKED,
+                None => Right::of(&Command::Replan { why: String::new() }),
+            };
+            named && right.judge(by, self.permission(), false) == Verdict::Allowed
         })
     }
 
@@ -146,6 +169,12 @@ impl Reading<'_> {
     }
 }
 
+/// What people were asked under this number.
+fn question(run: &Run, number: u64) -> Option<&Escalation> {
+    let asked = run.crew.escalation(u32::try_from(number).ok()?);
+    asked.filter(|asked| asked.target == Target::People)
+}
+
 /// A command by somebody who may give it.
 struct Word<'a> {
     by: &'a Account,
@@ -202,8 +231,7 @@ impl Word<'_> {
     /// The answer to a question that a worker's difficulty led to.
     fn resolve(&self, run: &Run, number: u64, text: &str) -> Vec<Fact> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let asked = run.crew.escalation(number).filter(|asked| asked.target == Target::People);
-        match asked {
+        match question(run, number.into()) {
             Some(asked) if asked.is_open() => {
                 let (by, comment) = (Some(self.by.clone()), Some(self.comment));
                 vec![Fact::Crew(CrewFact::EscalationResolved { number, by, text: text.to_owned(), comment })]

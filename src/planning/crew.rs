@@ -52,6 +52,11 @@ pub enum CrewFact {
         number: u32,
         comment: CommentId,
     },
+    /// The forge does not take its comment, so that nobody can see it.
+    EscalationUnposted {
+        number: u32,
+        why: String,
+    },
     EscalationReminded {
         number: u32,
         comment: CommentId,
@@ -110,6 +115,7 @@ impl CrewFact {
             | Self::StepConflicted { .. }
             | Self::Escalated(_)
             | Self::EscalationPosted { .. }
+            | Self::EscalationUnposted { .. }
             | Self::EscalationReminded { .. }
             | Self::AdviceGiven { .. }
             | Self::NobodyLeft { .. }
@@ -127,6 +133,7 @@ impl CrewFact {
             | Self::StepConflicted { .. }
             | Self::Escalated(_)
             | Self::EscalationPosted { .. }
+            | Self::EscalationUnposted { .. }
             | Self::EscalationReminded { .. }
             | Self::AdviceGiven { .. }
             | Self::EscalationResolved { .. }
@@ -159,7 +166,10 @@ pub struct CrewState {
 pub struct Taken {
     /// Who had it in hand last.
     pub worker: Option<u32>,
+    /// How often it was taken in hand, over all checklists: this names checkouts and effects.
     pub attempts: u32,
+    /// How many of these were for a step of an earlier checklist that was called like it.
+    pub earlier: u32,
     pub failures: u32,
     /// How often the judge has sent it back.
     pub rounds: u32,
@@ -168,6 +178,14 @@ pub struct Taken {
     pub judged: Option<Weighed>,
     /// Why it is more than a failure, where that is no word of its worker.
     pub cause: Option<Cause>,
+}
+
+impl Taken {
+    /// Which try of this step it was, as people count.
+    #[must_use]
+    pub fn nth(&self, attempt: u32) -> u32 {
+        attempt.saturating_sub(self.earlier)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -184,6 +202,8 @@ pub struct Escalation {
     pub asked: Vec<String>,
     pub at: Millis,
     pub comment: Option<CommentId>,
+    /// Why its comment is not on the thread, if the forge has refused it.
+    pub unposted: Option<String>,
     pub remind_at: Option<Millis>,
     pub deadline: Option<Millis>,
     pub overdue: bool,
@@ -233,6 +253,7 @@ impl Escalation {
             asked: plea.asked,
             at,
             comment: None,
+            unposted: None,
             remind_at: plea.remind_in_ms.map(|wait| at.plus(wait)),
             deadline: plea.answer_in_ms.map(|wait| at.plus(wait)),
             overdue: false,
@@ -278,7 +299,7 @@ impl CrewState {
     /// names checkouts and effects.
     pub(super) fn begin_anew(&mut self) {
         for taken in self.steps.values_mut() {
-            *taken = Taken { attempts: taken.attempts, ..Taken::default() };
+            *taken = Taken { attempts: taken.attempts, earlier: taken.attempts, ..Taken::default() };
         }
     }
 
@@ -327,14 +348,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_checklist_begins_without_remarks() {
+    fn a_new_checklist_begins_without_remarks_and_with_the_first_try() {
         let step = StepId("task_1".to_owned());
         let remarks = vec!["The judge sent it back".to_owned()];
         let cause = Some(Cause::Dependency);
-        let before =
-            Taken { worker: Some(1), attempts: 3, failures: 2, rounds: 1, remarks, judged: None, cause };
+        let before = Taken {
+            worker: Some(1),
+            attempts: 3,
+            failures: 2,
+            rounds: 1,
+            remarks,
+            cause,
+            ..Taken::default()
+        };
         let mut crew = CrewState { steps: [(step.clone(), before)].into(), ..CrewState::default() };
         crew.begin_anew();
-        assert_eq!(crew.steps, [(step, Taken { attempts: 3, ..Taken::default() })].into());
+        let anew = Taken { attempts: 3, earlier: 3, ..Taken::default() };
+        assert_eq!(anew.nth(4), 1, "the next one is called the fourth, and is the first");
+        assert_eq!(crew.steps, [(step, anew)].into());
     }
 }

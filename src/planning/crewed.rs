@@ -43,7 +43,12 @@ impl Run {
             }
             CrewFact::Escalated(plea) => self.escalated(at, plea),
             CrewFact::EscalationPosted { number, comment } => {
-                self.with_escalation(*number, |escalation| escalation.comment = Some(*comment));
+                self.with_escalation(*number, |escalation| {
+                    (escalation.comment, escalation.unposted) = (Some(*comment), None);
+                });
+            }
+            CrewFact::EscalationUnposted { number, why } => {
+                self.with_escalation(*number, |escalation| escalation.unposted = Some(why.clone()));
             }
             CrewFact::EscalationReminded { number, comment } => {
                 let posted = Some(Reminder::Posted(*comment));
@@ -230,15 +235,23 @@ impl Run {
         escalation.state = EscalationState::Expired { fallback };
         (escalation.remind_at, escalation.deadline) = (None, None);
         let (step, action) = (escalation.step.clone(), escalation.action.clone());
+        let unposted = escalation.unposted.is_some();
         match (fallback, step) {
             (Fallback::Hold, _) => {}
             (Fallback::SkipStep, Some(step)) => {
                 self.accepted.extend(action);
-                self.leave_out_after(&step);
+                self.leave_out_after(&step, "is left out");
                 self.look_for_undecided();
             }
             (Fallback::Stop, _) | (Fallback::SkipStep, None) => {
-                self.broken = Some(format!("Nobody answered question {number} in time."));
+                self.broken = Some(if unposted {
+                    format!(
+                        "Question {number} could not be put on the thread, so that nobody could answer it. Is the \
+                         thread locked?"
+                    )
+                } else {
+                    format!("Nobody answered question {number} in time.")
+                });
             }
         }
     }

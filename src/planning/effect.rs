@@ -8,7 +8,9 @@ use super::converse::Interactive;
 use super::crew::{Fallback, Plea};
 use super::cursor::{Next, finish, is_reflection_due, lead, turn};
 use super::fact::Fact;
-use super::leader::{assign, called_in, lanes};
+use super::lanes::Lane;
+use super::leader::{assign, awaits_judge, called_in, judgement, lanes};
+use super::notice::AskProblem;
 use super::reconsider::at_limit;
 use super::replanned::unrecorded;
 use super::replans::ReplanPolicy;
@@ -273,25 +275,32 @@ fn ending(run: &Run, policy: &Policy) -> Vec<Effect> {
 
 /// The next of each action that has begun, and of each lane that has to try something again.
 fn at_work(run: &Run, policy: &Policy) -> Vec<Effect> {
-    let tries = |(step, lane): (&StepId, &super::lanes::Lane)| {
+    let tries = |(step, lane): (&StepId, &Lane)| {
         let retry = lane.retry.as_ref()?;
-        Some(lane_again(run, &lane.key(&run.id, step), lane.failed_asks, retry, policy))
+        Some(lane_again(run, (step, lane), retry, policy))
     };
     let mut effects: Vec<Effect> = run.lanes.iter().filter_map(tries).collect();
     for (action, work) in run.current_actions() {
-        let waits = run.lanes.get(&action.task_id).is_some_and(|lane| lane.retry.is_some());
-        if !waits {
+        if run.lanes.get(&action.task_id).is_none_or(Lane::is_free) {
             effects.push(effect(run.key_of(&action.id), turn(run, action, work, policy)));
         }
     }
     effects
 }
 
-fn lane_again(run: &Run, key: &Key, failed: u32, retry: &Retry, policy: &Policy) -> Effect {
-    match policy.retry_at(failed, retry.failed_at) {
-        Some(until) => Effect::Wait { key: retry.key.clone(), until },
-        None => Effect::Note { key: key.clone(), facts: super::plan_tool::give_up(run, &retry.reason) },
+/// What cannot be had in the end leaves its lane where it is: the run ends once the others are called in. Only a judge
+/// can be done without: then what can be shown decides alone.
+fn lane_again(run: &Run, (step, lane): (&StepId, &Lane), retry: &Retry, policy: &Policy) -> Effect {
+    if let Some(until) = policy.retry_at(lane.failed_asks, retry.failed_at) {
+        return Effect::Wait { key: retry.key.clone(), until };
     }
+    let key = lane.key(&run.id, step);
+    let judged = awaits_judge(run, step, lane).then(|| judgement(run, &key, None, None)).flatten();
+    let fact = judged.map(Fact::Crew).unwrap_or_else(|| {
+        let (problem, reason) = (AskProblem::Lasting, retry.reason.clone());
+        Fact::EffectFailed { key: key.clone(), problem, reason }
+    });
+    Effect::Note { key, facts: vec![fact] }
 }
 
 /// When people who were asked are reminded, and when their time is up.

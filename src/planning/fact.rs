@@ -310,6 +310,19 @@ impl Fact {
         )
     }
 
+    /// Whether it tells where something is that began before the end of its run: on the branch, or on the thread.
+    #[must_use]
+    pub fn outlives_its_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Crew(
+                CrewFact::StepMerged { .. }
+                    | CrewFact::EscalationPosted { .. }
+                    | CrewFact::EscalationReminded { .. }
+            )
+        )
+    }
+
     /// The comment that brought this fact about: its text has been taken, and never is again. Exhaustive, so that every
     /// new fact is thought about.
     #[must_use]

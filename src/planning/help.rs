@@ -1,7 +1,7 @@
 //! Purpose: who is asked when a worker is stuck, and what becomes of the answer. The table is the crew's; here it meets
 //! the run.
 
-use super::crew::{CrewFact, Escalation, EscalationState, Plea};
+use super::crew::{CrewFact, Escalation, EscalationState, Fallback, Plea};
 use super::cursor::Next;
 use super::effect::{Policy, Question};
 use super::fact::Fact;
@@ -36,11 +36,19 @@ pub(super) fn advised<'a>(run: &'a Run, policy: &Policy) -> Option<Next<'a>> {
     run.crew.open().find_map(|escalation| match escalation.target {
         Target::LogicValidator | Target::ExternalAdvisor => Some(counsel(run, escalation, policy)),
         Target::People if escalation.overdue && escalation.state == EscalationState::Open => {
-            let (number, fallback) = (escalation.number, policy.crew.on_no_answer);
+            let (number, fallback) = (escalation.number, fallback(escalation, policy));
             Some(note(CrewFact::EscalationExpired { number, fallback }))
         }
         Target::People | Target::Planner => None,
     })
+}
+
+/// To wait on is of no use where nobody can see the question.
+fn fallback(escalation: &Escalation, policy: &Policy) -> Fallback {
+    match policy.crew.on_no_answer {
+        Fallback::Hold if escalation.unposted.is_some() => Fallback::Stop,
+        fallback @ (Fallback::Hold | Fallback::SkipStep | Fallback::Stop) => fallback,
+    }
 }
 
 fn note<'a>(fact: CrewFact) -> Next<'a> {

@@ -336,15 +336,10 @@ impl Reading<'_> {
     fn help(&self, run: &Run, comment: &Comment) -> Option<Fact> {
         let mut open = run.crew.open().filter(|open| open.target == Target::People && open.comment.is_some());
         let (only, None) = (open.next()?, open.next()) else { return None };
-        let by = &self.event.actor;
-        let asked = only.asked.iter().any(|login| login.eq_ignore_ascii_case(&by.login));
         let newer = only.comment.is_some_and(|posted| comment.id > posted);
-        let (permission, steers) = self.steers(run);
-        // An answer about the whole plan has it made anew, which takes more than an answer about a step.
-        let may = only.step.is_some() || permission >= Permission::Write;
-        (asked && newer && steers && may).then(|| {
+        (newer && self.is_asked(Some(only))).then(|| {
             let (number, text) = (only.number, comment.body.trim().to_owned());
-            let (by, comment) = (Some(by.clone()), Some(comment.id));
+            let (by, comment) = (Some(self.event.actor.clone()), Some(comment.id));
             Fact::Crew(CrewFact::EscalationResolved { number, by, text, comment })
         })
     }

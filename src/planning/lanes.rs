@@ -18,6 +18,8 @@ pub struct Lane {
     /// What the judge made of it, once all of it has ended.
     pub judged: Option<Weighed>,
     pub retry: Option<Retry>,
+    /// What it needs next cannot be had, so that nothing more is tried in it.
+    pub stuck: bool,
     /// How often the current effect has failed, and how many have come to an end.
     pub(super) failed_asks: u32,
     progress: u32,
@@ -26,7 +28,17 @@ pub struct Lane {
 impl Lane {
     #[must_use]
     pub fn new(worker: u32, checkout: Checkout, attempt: u32, since: Millis) -> Self {
-        Self { worker, checkout, attempt, since, judged: None, retry: None, failed_asks: 0, progress: 0 }
+        Self {
+            worker,
+            checkout,
+            attempt,
+            since,
+            judged: None,
+            retry: None,
+            stuck: false,
+            failed_asks: 0,
+            progress: 0,
+        }
     }
 
     #[must_use]
@@ -42,6 +54,11 @@ impl Lane {
     #[must_use]
     pub fn name(&self, step: &StepId) -> String {
         format!("{step}-{}", self.attempt)
+    }
+
+    /// Whether it neither waits to try something again nor has given up.
+    pub(super) fn is_free(&self) -> bool {
+        self.retry.is_none() && !self.stuck
     }
 
     pub(super) fn advance(&mut self) {

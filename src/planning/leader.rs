@@ -84,6 +84,11 @@ pub(super) fn in_lane<'a>(
     judged.map(|fact| Next::Note(vec![Fact::Crew(fact)]))
 }
 
+pub(super) fn awaits_judge(run: &Run, step: &StepId, lane: &Lane) -> bool {
+    let next = run.plan().filter(|_| run.at_work_in(step).is_none());
+    matches!(next.and_then(|plan| in_lane(run, plan, step, lane)), Some(Next::Ask(Question::Judge)))
+}
+
 /// What a judge said about the step whose lane waits for it, weighed against what can be shown. Without an opinion that
 /// decides alone.
 #[must_use]
@@ -139,7 +144,7 @@ fn change(action: &Action, ended: Option<&Ended>) -> Change {
 /// What the lanes want that have no action at work, each under the key of its lane. One merge at a time, and none while
 /// a step is worked on in the run's own checkout.
 pub(super) fn lanes<'a>(run: &'a Run, plan: &'a Revision, in_flight: &InFlight) -> Vec<Wanted<'a>> {
-    let idle = |step: &StepId, lane: &Lane| run.at_work_in(step).is_none() && lane.retry.is_none();
+    let idle = |step: &StepId, lane: &Lane| run.at_work_in(step).is_none() && lane.is_free();
     let mut wanted: Vec<Wanted<'a>> = (plan.steps.iter())
         .filter_map(|step| run.lanes.get_key_value(&step.id))
         .filter(|(step, lane)| idle(step, lane))
@@ -166,10 +171,10 @@ pub(super) fn called_in<'a>(run: &'a Run, plan: &'a Revision, next: &Next<'_>) -
             Fact::Replan(ReplanFact::ReplanDecision { .. }) | Fact::Failed { .. } | Fact::Executed { .. }
         )
     };
-    // Of a run that is broken nothing more is tried: it may be this very merge that broke it.
-    let settles = run.broken.is_none() && matches!(next, Next::Note(facts) if facts.iter().any(settles));
+    let settles = matches!(next, Next::Note(facts) if facts.iter().any(settles));
+    // A lane is left where it is once nothing helps: it may be this very merge that ends the run.
     let unmerged = |(step, lane): &(&StepId, &Lane)| {
-        lane.checkout == Checkout::Own && lane.retry.is_none() && run.has_unmerged(plan, step)
+        lane.checkout == Checkout::Own && lane.is_free() && run.has_unmerged(plan, step)
     };
     let (step, lane) = run.lanes.iter().find(|lane| settles && unmerged(lane))?;
     let next = match in_lane(run, plan, step, lane) {

@@ -196,10 +196,11 @@ impl Record {
         self.replied_at.push_back(at);
     }
 
-    /// Facts of another run than the newest, or of one that has ended, are evidence and change nothing.
+    /// Facts of another run than the newest, or of one that has ended, are evidence and change nothing; but where its
+    /// work and its comments are stays true.
     fn apply_to_run(&mut self, entry: &Entry) {
-        let Some(run) = self.run.as_mut().filter(|run| run.is_live() && is_of(run, entry.run.as_ref()))
-        else {
+        let counts = |run: &&mut Arc<Run>| run.is_live() || entry.fact.outlives_its_run();
+        let Some(run) = self.run.as_mut().filter(|run| is_of(run, entry.run.as_ref())).filter(counts) else {
             return;
         };
         apply(Arc::make_mut(run), entry.at, &entry.fact);

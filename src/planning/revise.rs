@@ -360,14 +360,14 @@ impl Run {
             }
             (Settled::GoOn | Settled::SkipStep, step) => {
                 self.accepted.insert(failed);
-                step.into_iter().for_each(|step| self.leave_out_after(&step));
+                step.into_iter().for_each(|step| self.leave_out_after(&step, "failed"));
                 self.look_for_undecided();
             }
         }
     }
 
-    /// What needs a step that failed cannot be done without it.
-    pub(super) fn leave_out_after(&mut self, failed: &StepId) {
+    /// What needs a step of which this became cannot be done without it.
+    pub(super) fn leave_out_after(&mut self, failed: &StepId, became: &str) {
         let Some(plan) = self.revisions.last_mut() else { return };
         let mut lost = vec![failed.clone()];
         while let Some(next) = plan
@@ -377,7 +377,7 @@ impl Run {
         {
             lost.push(next.id.clone());
         }
-        let why = format!("it needs {failed}, which failed");
+        let why = format!("it needs {failed}, which {became}");
         let undone: Vec<ActionId> = plan
             .actions()
             .filter(|action| lost.contains(&action.task_id) && !self.work.contains_key(&action.id))

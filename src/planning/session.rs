@@ -218,6 +218,7 @@ mod tests {
             asked: vec![],
             at: Millis(0),
             comment: None,
+            unposted: None,
             remind_at: None,
             deadline: None,
             overdue: false,

@@ -22,7 +22,9 @@ impl Run {
         let design = self.talk.design.as_ref().filter(|design| design.approved.is_none());
         let decisions = design.is_some_and(|d| !d.decisions.is_empty() && d.comment.is_none());
         let review = design.is_some_and(|d| d.summary.is_some() && d.review.is_none());
-        let asks = |open: &Escalation| open.target == Target::People && open.comment.is_none();
+        // What the forge does not take is not waited for.
+        let unknown = |open: &Escalation| open.comment.is_none() && open.unposted.is_none();
+        let asks = |open: &Escalation| open.target == Target::People && unknown(open);
         let help = self.crew.open().any(asks);
         round || decisions || review || help
     }

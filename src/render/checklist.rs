@@ -6,8 +6,10 @@ use super::sentences::reason;
 use super::status::who;
 use super::words::count;
 use crate::domain::{Account, AccountId, Lang};
-use crate::plan::Step;
-use crate::planning::{Ended, NOTHING_TO_CHANGE, Outcome, Revision, Run, StepState};
+use crate::plan::{Action, ActionId, Step, StepId};
+use crate::planning::{
+    Ended, Escalation, EscalationState, Fallback, NOTHING_TO_CHANGE, Outcome, Revision, Run, StepState,
+};
 
 const SHOWN_COMMITS: usize = 3;
 
@@ -21,6 +23,9 @@ fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
     let (id, live, lang) = (&step.id, run.is_live(), run.lang);
     let judged = |accepted: bool| verdict(run, id, accepted);
     let in_hand = run.lanes.contains_key(id);
+    if let (StepState::Failed(_), Some(number)) = (run.step_state(plan, id), unanswered(run, plan, id)) {
+        return format!("- [ ] ~~{what}~~ ⏭ {}", without_answer(number, lang));
+    }
     match (run.step_state(plan, id), holding(run, id)) {
         (StepState::Waiting | StepState::AtWork, Some(holding)) => {
             format!("- [ ] {what} — {}{}", held(holding, lang), judged(false))
@@ -42,7 +47,7 @@ fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
             format!("- [ ] {what} — ❌ {}{}", line(&reason(why, lang), cap), judged(false))
         }
         (StepState::SkippedBy(by), _) => format!("- [ ] ~~{what}~~ ⏭ {}", skipped(by, lang)),
-        (StepState::LeftOut, _) => format!("- [ ] ~~{what}~~ ⏭ {}", not_approved(lang)),
+        (StepState::LeftOut, _) => format!("- [ ] ~~{what}~~ ⏭ {}", left_out(plan, id, cap, lang)),
     }
 }
 
@@ -79,8 +84,37 @@ pub(super) fn skipped(by: &Account, lang: Lang) -> String {
     lang.pick(format!("skipped by {}", who(by, lang)), format!("{} が省略", who(by, lang)))
 }
 
-pub(super) fn not_approved(lang: Lang) -> &'static str {
-    lang.pick("not approved", "未承認")
+/// Nothing of it was approved, or what it needs is missing.
+pub(super) fn left_out(plan: &Revision, step: &StepId, cap: usize, lang: Lang) -> String {
+    let of_step = plan.actions().filter(|action| action.task_id == *step);
+    let mut why = of_step.filter_map(|action| plan.left_out.get(&action.id));
+    match why.find(|why| why.starts_with("it needs ")) {
+        Some(why) => {
+            let why = line(&reason(why, lang), cap);
+            lang.pick(format!("left out: {why}"), format!("省略: {why}"))
+        }
+        None => lang.pick("not approved", "未承認").to_owned(),
+    }
+}
+
+/// The question that nobody answered, if the run goes on without the step for that.
+pub(super) fn unanswered(run: &Run, plan: &Revision, step: &StepId) -> Option<u32> {
+    let went_on = |action: &ActionId| {
+        let of_step = |known: &Action| known.id == *action && known.task_id == *step;
+        run.accepted.contains(action) && plan.actions().any(of_step)
+    };
+    let expired = |known: &&Escalation| {
+        known.state == EscalationState::Expired { fallback: Fallback::SkipStep }
+            && known.action.as_ref().is_some_and(went_on)
+    };
+    run.crew.escalations.iter().find(expired).map(|known| known.number)
+}
+
+pub(super) fn without_answer(number: u32, lang: Lang) -> String {
+    lang.pick(
+        format!("left out: nobody answered question {number}"),
+        format!("省略: 質問 {number} に回答がありませんでした"),
+    )
 }
 
 pub(super) fn done(run: &Run, plan: &Revision) -> usize {

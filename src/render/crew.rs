@@ -37,10 +37,10 @@ pub(super) fn needs_help(escalation: &Escalation, lang: Lang, voice: &Voice) -> 
         let at = moment(deadline);
         lang.pick(format!(" · until {at}"), format!(" · {at} まで"))
     });
-    let resolve = resolve(number, lang, voice);
+    let (resolve, unseen) = (resolve(number, lang, voice), unseen(escalation, lang));
     lang.pick(
-        format!("🙋 waiting for an answer to question {number}{until} · {resolve}"),
-        format!("🙋 質問 {number} への回答待ち{until} · {resolve}"),
+        format!("🙋 waiting for an answer to question {number}{until}{unseen} · {resolve}"),
+        format!("🙋 質問 {number} への回答待ち{until}{unseen} · {resolve}"),
     )
 }
 
@@ -53,8 +53,12 @@ pub(super) fn worker(run: &Run, step: &StepId, cap: usize) -> String {
     } else if run.lanes.len() > 1 {
         notes.push(run.lang.pick(format!("worker {}", lane.worker), format!("ワーカー {}", lane.worker)));
     }
-    if lane.attempt > 1 {
-        notes.push(run.lang.pick(format!("try {}", lane.attempt), format!("{} 回目", lane.attempt)));
+    let nth = run.crew.steps.get(step).map_or(lane.attempt, |taken| taken.nth(lane.attempt));
+    if nth > 1 {
+        notes.push(run.lang.pick(format!("try {nth}"), format!("{nth} 回目")));
+    }
+    if lane.stuck {
+        notes.push(run.lang.pick("cannot go on".to_owned(), "続行できません".to_owned()));
     }
     if let Some(retry) = &lane.retry {
         let why = line(&reason(&retry.reason, run.lang), cap);
@@ -148,11 +152,19 @@ fn open_question(open: &Escalation, lang: Lang, voice: &Voice) -> String {
         (None, EscalationState::Expired { .. }) => lang.pick(" · overdue", " · 期限切れ").to_owned(),
         (None, _) => String::new(),
     };
-    let resolve = resolve(number, lang, voice);
+    let (resolve, unseen) = (resolve(number, lang, voice), unseen(open, lang));
     lang.pick(
-        format!("- 🙋 **Question {number}** on {step}: {short}{asked}{until} · {resolve}"),
-        format!("- 🙋 **質問 {number}** ({step}): {short}{asked}{until} · {resolve}"),
+        format!("- 🙋 **Question {number}** on {step}: {short}{asked}{until}{unseen} · {resolve}"),
+        format!("- 🙋 **質問 {number}** ({step}): {short}{asked}{until}{unseen} · {resolve}"),
     )
+}
+
+/// Where the forge takes no comment, this is the only place that tells of the question.
+fn unseen(open: &Escalation, lang: Lang) -> &'static str {
+    match &open.unposted {
+        Some(_) => lang.pick(" · this forge does not take its comment", " · コメントを投稿できません"),
+        None => "",
+    }
 }
 
 /// What was asked of whomever and is settled, folded away.

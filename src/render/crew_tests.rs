@@ -262,6 +262,18 @@ pub(super) fn held() -> Run {
 }
 
 #[test]
+fn the_tries_of_an_earlier_checklist_are_not_counted() {
+    let line = |run: &Run| {
+        let card = shown(run);
+        card.lines().find(|line| line.contains("**task_3**")).unwrap_or_default().to_owned()
+    };
+    let mut run = three_workers();
+    assert!(line(&run).contains("try 2"), "{}", line(&run));
+    run.crew.steps.entry(id("task_3")).or_default().earlier = 1;
+    assert!(!line(&run).contains("try"), "{}", line(&run));
+}
+
+#[test]
 fn the_card_shows_the_crew() {
     let cards = |lang: Lang| {
         let of = |run: Run| shown(&Run { lang, ..run });

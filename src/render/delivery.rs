@@ -1,7 +1,7 @@
 //! Purpose: the text of the change request that a run hands over. All of it comes from the journal: what was done with
 //! its commits, what was not done and why.
 
-use super::checklist::{done, evidence, not_approved, skipped};
+use super::checklist::{done, evidence, left_out, skipped, unanswered, without_answer};
 use super::crew::answers;
 use super::ledger::{assumptions, decided};
 use super::neutral::plain_line;
@@ -101,8 +101,13 @@ fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
             (StepState::Done(ended), Part::Done) => Some(format!("- {what} — {}", evidence(&ended, lang))),
             (StepState::Done(_), Part::NotDone) => None,
             (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — {}", skipped(by, lang))),
-            (StepState::LeftOut, Part::NotDone) => Some(format!("- {what} — {}", not_approved(lang))),
+            (StepState::LeftOut, Part::NotDone) => {
+                Some(format!("- {what} — {}", left_out(plan, &step.id, cap, lang)))
+            }
             (StepState::Failed(why), Part::NotDone) => {
+                if let Some(number) = unanswered(run, plan, &step.id) {
+                    return Some(format!("- {what} — {}", without_answer(number, lang)));
+                }
                 Some(format!("- {what} — {}: {}", lang.pick("failed", "失敗"), line(&reason(why, lang), cap)))
             }
             (StepState::Waiting | StepState::AtWork, Part::NotDone) => {

@@ -4,10 +4,10 @@
 use super::sentences::reason;
 use super::words::{bullets, fitting, moment};
 use super::{Voice, line};
-use crate::crew::Cause;
+use crate::crew::{Cause, Target};
 use crate::domain::{Account, AccountKind, Lang, Permission};
 use crate::plan::{Step, StepId};
-use crate::planning::{Escalation, EscalationState, Fallback, Revision, Run};
+use crate::planning::{Escalation, EscalationState, Fallback, Record, Revision, Run};
 
 /// How much is shown of each text, and how many of the tries. Less when it would become too large.
 const SIZES: [(usize, usize); 3] = [(1_000, 10), (300, 10), (100, 5)];
@@ -390,4 +390,22 @@ fn folded(run: &Run, escalation: &Escalation, size: (usize, usize)) -> String {
         .collect();
     parts.extend(difficulty(escalation, run.lang, size));
     format!("<details><summary>What was asked</summary>\n\n{}\n\n</details>", parts.join("\n\n"))
+}
+
+pub(super) fn asks_people(record: &Record) -> bool {
+    record.live_run().is_some_and(|run| run.crew.open().any(|open| open.target == Target::People))
+}
+
+/// Who answers means well, and the run waits for somebody else.
+pub(super) fn not_asked(to: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "@{to}, I did not take this for an answer: it has to come from somebody whom the question names, or who can \
+             write to this repository."
+        ),
+        format!(
+            "@{to} さん、これは回答として扱いませんでした。質問で名指しされた方、またはこのリポジトリへの書き込み権限がある方の\
+             回答が必要です。"
+        ),
+    )
 }

@@ -271,6 +271,7 @@ pub(super) fn stuck(cause: Cause) -> Escalation {
         asked: vec!["maria".to_owned(), "joao".to_owned()],
         at: at(5),
         comment: None,
+        unposted: None,
         remind_at: Some(at(245)),
         deadline: Some(at(1_445)),
         overdue: false,

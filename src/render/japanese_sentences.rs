@@ -317,6 +317,7 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("@{} did not approve it", "@{0} が承認しませんでした"),
     ("it needs `{}`, of which action {} is left out", "必要な `{0}` のアクション {1} が省かれています"),
     ("it builds on action {}, which is left out", "前提となるアクション {0} が省かれています"),
+    ("it needs {}, which is left out", "必要な {0} が省かれました"),
     ("it needs {}, which failed", "必要な {0} が失敗しました"),
     ("the title or the description of this thread", "このスレッドのタイトルまたは説明"),
     ("the settings of this repository", "このリポジトリの設定"),
@@ -425,6 +426,10 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("the external advisor: {}", "外部アドバイザー: {0}"),
     ("two wishes exclude each other: {}", "要望が互いに矛盾しています: {0}"),
     ("the adviser says that a person has to decide", "相談役は、人の判断が必要だとしています"),
+    (
+        "Question {} could not be put on the thread, so that nobody could answer it. Is the thread locked?",
+        "質問 {0} をスレッドに投稿できず、誰も回答できませんでした。スレッドがロックされていませんか。",
+    ),
     ("Nobody answered question {} in time.", "質問 {0} に時間内に回答がありませんでした。"),
     (
         "The document is no plan that can be carried out: {}. Write each step as a heading, a number or a checkbox that waits only for steps that are there.",

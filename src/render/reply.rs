@@ -1,6 +1,7 @@
 //! Purpose: short answers to comments: one small function per sentence.
 
 use super::checklist::done;
+use super::escalation::{asks_people, not_asked};
 use super::sentences::reason;
 use super::status::status;
 use super::words::ended;
@@ -14,6 +15,9 @@ use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 pub fn reply(owed: &Owed, record: &Record, voice: &Voice) -> Option<String> {
     let lang = record.lang();
     match owed {
+        Owed::Refusal { to, what, .. } if what == "resolve" && asks_people(record) => {
+            Some(not_asked(to, lang))
+        }
         // 😕 on the comment is enough; a text for every refused word would be a lever for noise.
         Owed::Refusal { comment: Some(_), .. } => None,
         Owed::Refusal { to, what, needs, .. } => {
@@ -133,6 +137,8 @@ enum Who {
     Has(Permission),
     /// Who asked for the run may as well.
     HasOrAsked(Permission),
+    /// Whoever the bot asked may as well.
+    HasOrWasAsked(Permission),
 }
 
 fn who_may(who: &Who, lang: Lang, voice: &Voice) -> String {
@@ -142,10 +148,14 @@ fn who_may(who: &Who, lang: Lang, voice: &Voice) -> String {
             let role = voice.role(*permission);
             lang.pick(format!("{role}, or who asked"), format!("{role} または依頼者"))
         }
+        Who::HasOrWasAsked(permission) => {
+            let role = voice.role(*permission);
+            lang.pick(format!("{role}, or whom I asked"), format!("{role} または質問された人"))
+        }
     }
 }
 
-/// What this version carries out, in English and Japanese. The other verbs are understood and answered with a sentence.
+/// In English and Japanese.
 const HELP: &[(&str, Who, [&str; 2])] = &[
     (
         "plan",
@@ -199,6 +209,11 @@ const HELP: &[(&str, Who, [&str; 2])] = &[
         ],
     ),
     ("skip task_4", Who::Has(Permission::Write), ["leave a step out", "ステップを省く"]),
+    (
+        "resolve N your answer",
+        Who::HasOrWasAsked(Permission::Write),
+        ["answer question N, which I asked because I am stuck", "行き詰まったときの質問 N に答える"],
+    ),
     ("budget +N", Who::Has(Permission::Write), ["raise what the run may use", "使える予算を増やす"]),
     (
         "retry",
@@ -498,9 +513,12 @@ fn no_such_question(number: u32, open: &[u32], lang: Lang, voice: &Voice) -> Str
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{github, gitlab, given, round, run};
+    use super::super::fixtures::{github, gitlab, given, round, run, stuck};
     use super::*;
+    use crate::crew::Cause;
+    use crate::domain::CommentId;
     use crate::plan::{ActionId, QuestionId};
+    use crate::planning::Escalation;
 
     fn record() -> Record {
         let mut run = run();
@@ -585,18 +603,22 @@ mod tests {
         ]
     }
 
+    fn refusal(what: &str, comment: Option<CommentId>) -> Owed {
+        let key = crate::planning::Key("reply/1".to_owned());
+        Owed::Refusal {
+            key,
+            to: "maria".to_owned(),
+            what: what.to_owned(),
+            needs: Permission::Triage,
+            comment,
+        }
+    }
+
     fn every_reply(record: &Record, voice: &Voice) -> String {
         let key = || crate::planning::Key("reply/1".to_owned());
         let to = || "maria".to_owned();
         let replies = every_notice().into_iter().map(|notice| Owed::Reply { key: key(), to: to(), notice });
-        let refusal = |comment| Owed::Refusal {
-            key: key(),
-            to: to(),
-            what: "plan".to_owned(),
-            needs: Permission::Triage,
-            comment,
-        };
-        let refusals = [refusal(None), refusal(Some(crate::domain::CommentId(4)))];
+        let refusals = [refusal("plan", None), refusal("plan", Some(CommentId(4)))];
         let all = replies.chain(refusals).map(|owed| {
             let name = match &owed {
                 Owed::Reply { notice, .. } => {
@@ -620,6 +642,21 @@ mod tests {
         insta::assert_snapshot!("every_reply_in_japanese", every_reply(&japanese, &github()));
         let nothing = Record::default();
         insta::assert_snapshot!("every_reply_without_a_run", every_reply(&nothing, &github()));
+    }
+
+    #[test]
+    fn who_answers_without_having_been_asked_is_told_who_may() {
+        let asking = |escalations: Vec<Escalation>, lang| {
+            let mut run = Run { lang, ..run() };
+            run.crew.escalations = escalations;
+            let mut record = Record::default();
+            record.run = Some(run.into());
+            reply(&refusal("resolve", Some(CommentId(4))), &record, &github())
+        };
+        assert_eq!(asking(vec![], Lang::English), None, "nobody is asked anything");
+        let said = [Lang::English, Lang::Japanese]
+            .map(|lang| asking(vec![stuck(Cause::Scope)], lang).unwrap_or_default());
+        insta::assert_snapshot!("not_asked", said.join("\n"));
     }
 
     #[test]

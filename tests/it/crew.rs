@@ -11,9 +11,9 @@ use planwright::plan::{
     Goal, Impediment, ReplanDecision, ReplanType, RequestedAction, Step, StepId, WorkResult,
 };
 use planwright::planning::{
-    CrewFact, CrewPolicy, Effect, Entry, Escalation, Evidence, Fact, Fallback, InFlight, Key, Limits,
-    Outcome, Place, Policy, Question, Record, ReplanFact, Run, RunId, StepState, Trigger, judgement, keeps,
-    next_effects, plan_tool,
+    AskProblem, CrewFact, CrewPolicy, Effect, Entry, Escalation, Evidence, Fact, Fallback, InFlight, Key,
+    Limits, Outcome, Place, Policy, Question, Record, ReplanFact, Run, RunId, StepState, Trigger, judgement,
+    keeps, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -71,6 +71,8 @@ struct Play<'a> {
     now: i64,
     under_way: Vec<Effect>,
     revisions: usize,
+    /// Whether model, forge and disk fail now and then.
+    trouble: bool,
 }
 
 impl<'a> Play<'a> {
@@ -83,6 +85,7 @@ impl<'a> Play<'a> {
             now: 0,
             under_way: vec![],
             revisions: 0,
+            trouble: false,
         };
         play.note(Fact::Triggered {
             by: maria(),
@@ -247,7 +250,30 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// What goes wrong in a lane that is no fault of its worker.
+    fn goes_wrong(&self, effect: &Effect, whim: Whim) -> Option<Fact> {
+        let lasting = match effect {
+            Effect::Ask { question: Question::Work, .. } | Effect::Begin { .. } | Effect::Merge { .. } => {
+                whim.mood % 32 == 25
+            }
+            Effect::Ask { question: Question::Judge, .. } | Effect::Act { .. } | Effect::Use { .. } => false,
+            Effect::Ask { .. }
+            | Effect::Preflight { .. }
+            | Effect::Escalate { .. }
+            | Effect::Deliver { .. }
+            | Effect::Wait { .. }
+            | Effect::Note { .. } => return None,
+        };
+        let problem = if lasting { AskProblem::Lasting } else { AskProblem::Passing };
+        let (key, reason) = (effect.key().clone(), "it is away".to_owned());
+        let wrong = self.trouble && (lasting || whim.mood % 16 == 3);
+        wrong.then_some(Fact::EffectFailed { key, problem, reason })
+    }
+
     fn come_to(&mut self, effect: Effect, whim: Whim) -> Vec<Fact> {
+        if let Some(fact) = self.goes_wrong(&effect, whim) {
+            return vec![fact];
+        }
         match effect {
             Effect::Ask { key, question } => vec![self.answer(key, question, whim)],
             Effect::Preflight { .. } => {
@@ -458,13 +484,16 @@ proptest! {
         advisor in any::<bool>(),
         answers in any::<bool>(),
         reports in any::<bool>(),
+        trouble in any::<bool>(),
+        retries in 0_usize..3,
     ) {
         let crew = CrewPolicy { advisor, on_no_answer, reports, ..CrewPolicy::default() };
         let limits = crew.limits;
         let policy = Policy {
-            workers, crew, auto: Some(planwright::actions::Risk::Medium), ..Policy::default()
+            workers, crew, auto: Some(planwright::actions::Risk::Medium),
+            retry_after_ms: vec![1_000; retries], ..Policy::default()
         };
-        let mut play = Play::new(&shape, &whims, policy);
+        let mut play = Play { trouble, ..Play::new(&shape, &whims, policy) };
         let mut turns = 0;
         while play.turn() {
             if answers {
@@ -491,12 +520,20 @@ proptest! {
                 prop_assert!(judged, "{} was accepted without a judge: {:?}", step.id, run.crew);
             }
         }
+        let changed = |work: &planwright::planning::Work| {
+            work.ended.as_ref().is_some_and(|ended| ended.evidence.commit.is_some())
+        };
+        if !run.is_live() {
+            for (step, _) in run.lanes.iter().filter(|(_, lane)| !lane.stuck) {
+                let of_step = plan.actions().filter(|action| action.task_id == *step);
+                let mut works = of_step.filter_map(|action| run.work.get(&action.id));
+                let kept = works.all(|work| !changed(work) || work.on_branch);
+                prop_assert!(kept, "what was finished of {step} is lost: {run:?}");
+            }
+        }
         if run.is_complete() {
             prop_assert!(run.lanes.is_empty(), "somebody is still at work: {:?}", run.lanes);
-            let changed = |work: &&planwright::planning::Work| {
-                work.ended.as_ref().is_some_and(|ended| ended.evidence.commit.is_some())
-            };
-            let kept = run.work.values().filter(changed).all(|work| work.on_branch);
+            let kept = run.work.values().filter(|work| changed(work)).all(|work| work.on_branch);
             prop_assert!(kept, "something that was done is not on the branch");
         }
     }

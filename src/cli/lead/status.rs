@@ -103,7 +103,7 @@ fn in_detail(run: &Run, plan: &Revision, step: &Step) -> Value {
     json!({
         "id": step.id, "description": step.description, "dependencies": step.dependencies,
         "state": state_of(run, plan, step), "worker": taken.and_then(|taken| taken.worker),
-        "attempt": taken.map(|taken| taken.attempts), "verdict": judged.map(|judged| judged.judgement.verdict),
+        "attempt": taken.map(|taken| taken.nth(taken.attempts)), "verdict": judged.map(|judged| judged.judgement.verdict),
         "judged_by": judged.map(|judged| judged.by),
         "reasons": judged.map(|judged| &judged.judgement.reasons),
         "overruled": judged.and_then(|judged| judged.overruled.as_ref()),
@@ -154,7 +154,8 @@ fn step_line(run: &Run, plan: &Revision, step: &Step) -> String {
     let mut parts = vec![state.replace('_', " ")];
     if let Some(taken) = run.crew.steps.get(&step.id) {
         parts.extend(taken.worker.map(|worker| format!("worker {worker}")));
-        parts.extend((taken.attempts > 1).then(|| format!("try {}", taken.attempts)));
+        let nth = taken.nth(taken.attempts);
+        parts.extend((nth > 1).then(|| format!("try {nth}")));
         parts.extend(taken.judged.as_ref().map(verdict));
     }
     format!("  {mark} {}  {}: {}", step.id, clip_to(&step.description, 80), parts.join(" · "))

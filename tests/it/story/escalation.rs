@@ -8,7 +8,8 @@ use super::bot::{MARIA, Scene, TOM};
 use super::crew::{actions, judged, path_of, steps, turn};
 use super::talk::decision;
 
-const AUTO: &str = "planning: { enabled: true }\napproval: { auto: medium }\ncrew: { workers: 2 }\n";
+pub(crate) const AUTO: &str =
+    "planning: { enabled: true }\napproval: { auto: medium }\ncrew: { workers: 2 }\n";
 const FACES: [ForgeKind; 2] = [ForgeKind::Github, ForgeKind::Gitlab];
 
 /// Two steps that do not need each other; who writes `stuck.md` is stuck until it has heard these words.
@@ -18,7 +19,7 @@ async fn stuck(kind: ForgeKind, category: &str, until: &'static str) -> Scene {
     scene
 }
 
-fn is_stuck(scene: &Scene, category: &str, until: &'static str) {
+pub(crate) fn is_stuck(scene: &Scene, category: &str, until: &'static str) {
     steps(scene, &[("hard", &[]), ("easy", &[]), ("last", &["hard"])]);
     let write = |step: &str, path: &str| action(step, "create", json!({"path": path}));
     actions(scene, vec![write("hard", "stuck.md"), write("easy", "easy.md"), write("last", "last.md")]);
@@ -29,7 +30,7 @@ fn is_stuck(scene: &Scene, category: &str, until: &'static str) {
     });
 }
 
-fn difficulty(category: &str, wants: &str) -> Value {
+pub(crate) fn difficulty(category: &str, wants: &str) -> Value {
     turn(
         "finish",
         json!({"feedback": {
@@ -103,6 +104,55 @@ async fn a_plain_reply_of_whoever_was_asked_is_an_answer_also_after_a_restart() 
     bot.told(MARIA, "I meant the first one.").await;
     let resolved = scene.entries("escalation_resolved");
     assert_eq!((resolved.len(), &resolved[0]["text"]), (1, &json!("I meant the first one.")));
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+    bot.ends().await;
+}
+
+/// Two questions are open: the first for whoever wants the work, the second for whoever runs the bot. Tom may only read.
+#[tokio::test]
+async fn whoever_was_asked_may_answer_and_nobody_else_without_the_right() {
+    for kind in FACES {
+        let settings =
+            AUTO.replace("workers: 2", "workers: 1, operators: [Tom], limits: { logic_validator: 0 }");
+        let scene = Scene::on(kind).await.settings(&settings);
+        steps(&scene, &[("words", &[]), ("machine", &[])]);
+        let write = |step: &str, path: &str| action(step, "create", json!({"path": path}));
+        actions(&scene, vec![write("words", "words.md"), write("machine", "machine.md")]);
+        scene.model.always_say("worker_turn", |asked| match path_of(asked).as_str() {
+            "words.md" if !asked.user.contains("the first one") => difficulty("ambiguity", "escalate"),
+            "machine.md" if !asked.user.contains("port 25") => difficulty("technical", "escalate"),
+            path => turn("write_file", json!({"path": path, "content": "x\n"})),
+        });
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        let named: Vec<Value> = scene.entries("escalated").iter().map(|e| e["asked"].clone()).collect();
+        assert_eq!(named, [json!(["maria"]), json!(["Tom"])], "{kind}: {:?}", scene.facts());
+
+        bot.told(TOM, "@planwright resolve 1 the first one").await;
+        assert_eq!(scene.entries("escalation_resolved").len(), 0, "{kind}: it was maria who was asked");
+        let last = scene.comments().pop().unwrap();
+        assert!(last.contains("@tom, I did not take this for an answer"), "{kind}: {last}");
+        bot.told(TOM, "port 25").await;
+        assert_eq!(scene.entries("escalation_resolved").len(), 0, "{kind}: which question is not said");
+
+        bot.told(TOM, "@planwright resolve 2 port 25").await;
+        let resolved = scene.entries("escalation_resolved");
+        assert_eq!((resolved.len(), &resolved[0]["by"]["login"]), (1, &json!("tom")), "{kind}");
+        bot.told(MARIA, "I meant the first one.").await;
+        assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
+        bot.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn a_plain_reply_of_somebody_who_was_asked_and_may_only_read_is_an_answer() {
+    let settings = AUTO.replace("workers: 2", "workers: 2, operators: [tom], limits: { logic_validator: 0 }");
+    let scene = Scene::on(ForgeKind::Github).await.settings(&settings);
+    is_stuck(&scene, "technical", "port 25");
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(TOM, "It is port 25.").await;
+    assert_eq!(scene.entries("escalation_resolved").len(), 1, "{:?}", scene.facts());
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());
     bot.ends().await;
 }
@@ -292,7 +342,7 @@ fn in_five_hours() -> Millis {
     planwright::engine::now().plus(5 * 3_600_000)
 }
 
-fn in_two_days() -> Millis {
+pub(crate) fn in_two_days() -> Millis {
     planwright::engine::now().plus(48 * 3_600_000)
 }
 
@@ -317,7 +367,17 @@ async fn who_does_not_answer_is_reminded_once_and_then_the_fallback_holds() {
         let expired = scene.entries("escalation_expired");
         assert_eq!(expired.len(), 1, "{fallback}: {:?}", scene.facts());
         match ends {
-            Some(words) => assert!(scene.card().contains(words), "{fallback}: {}", scene.card()),
+            Some(words) => {
+                let card = scene.card();
+                assert!(card.contains(words), "{fallback}: {card}");
+                let without = [
+                    "hard~~ ⏭ left out: nobody answered question 1",
+                    "last~~ ⏭ left out: it needs hard, which is left out",
+                ];
+                let told = without.iter().all(|words| card.contains(words));
+                assert_eq!(told, fallback == "skip", "{fallback}: {card}");
+                assert!(!card.contains("not approved"), "{fallback}: {card}");
+            }
             None => {
                 bot.told(MARIA, "@planwright resolve 1 the first one").await;
                 assert!(scene.card().contains("🚀 done"), "{fallback}: {}", scene.card());

@@ -10,6 +10,7 @@ mod bad_input;
 pub(crate) mod bot;
 mod crash;
 pub(crate) mod crew;
+mod crew_stops;
 mod deciding;
 mod delivering;
 pub(crate) mod design;
