@@ -15,6 +15,7 @@ mod design;
 mod escalation;
 #[cfg(test)]
 mod fixtures;
+mod help;
 #[cfg(test)]
 mod japanese;
 mod japanese_sentences;

@@ -518,6 +518,7 @@ fn crewed() -> Vec<Value> {
             "remind_in_ms": wait(), "answer_in_ms": wait(),
         }),
         json!({"type": "escalation_posted", "number": number(), "comment": comment()}),
+        json!({"type": "escalation_unposted", "number": number(), "why": words()}),
         json!({"type": "escalation_reminded", "number": number(), "comment": comment()}),
         json!({"type": "advice_given", "key": key(), "number": number(), "advice": maybe(advice), "usage": maybe(usage())}),
         json!({"type": "escalation_resolved", "number": number(), "by": maybe(who()), "text": words(), "comment": maybe(comment())}),
