@@ -32,6 +32,7 @@ mod outbound;
 mod plan_life;
 mod replans;
 mod replans_people;
+mod replans_shown;
 mod sandbox;
 mod scripted_model;
 mod store;
