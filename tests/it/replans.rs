@@ -66,6 +66,18 @@ pub(crate) struct Whim {
     pub(crate) person: Option<Deed>,
 }
 
+impl Whim {
+    fn discovers(&self, key: Key) -> TalkFact {
+        let questions = (0..self.asks).map(|n| asked(format!("what about {} {n}?", self.what))).collect();
+        TalkFact::QuestionsFound { key, questions, usage: usage() }
+    }
+
+    fn designs(&self, key: Key) -> TalkFact {
+        let decisions = (1..=self.decides).map(open_decision).collect();
+        TalkFact::DecisionsFound { key, decisions, usage: usage() }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Deed {
     AsksForReplan,
@@ -79,7 +91,7 @@ pub(crate) enum Deed {
     Stops(StopReason),
 }
 
-pub(crate) fn asked(text: String) -> Asked {
+fn asked(text: String) -> Asked {
     Asked {
         id: QuestionId(String::new()),
         kind: QuestionKind::Scope,
@@ -393,8 +405,7 @@ impl<'a> Play<'a> {
         let whim = self.whims.next().unwrap().clone();
         let (usage, replan) = (usage(), whim.said.clone());
         if let Some(problem) = whim.trouble {
-            let reason = "the model is away".to_owned();
-            return Fact::AskFailed { key, problem, reason, usage: Some(usage) };
+            return away(key, problem);
         }
         // Every step has two actions, so that some are half done when the plan changes.
         let actions = |steps: &[Step]| {
@@ -440,14 +451,8 @@ impl<'a> Play<'a> {
                 let alternative = Alternative { way: whim.way, reasoning: String::new() };
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
             }
-            Question::Discover => {
-                let questions = (0..whim.asks).map(|n| asked(format!("what about {} {n}?", whim.what)));
-                Fact::Talk(TalkFact::QuestionsFound { key, questions: questions.collect(), usage })
-            }
-            Question::Design => {
-                let decisions = (1..=whim.decides).map(open_decision).collect();
-                Fact::Talk(TalkFact::DecisionsFound { key, decisions, usage })
-            }
+            Question::Discover => Fact::Talk(whim.discovers(key)),
+            Question::Design => Fact::Talk(whim.designs(key)),
             Question::Summarise => {
                 Fact::Talk(TalkFact::DesignSummarised { key, summary: "s".to_owned(), usage })
             }
@@ -457,6 +462,10 @@ impl<'a> Play<'a> {
             }
         }
     }
+}
+
+fn away(key: Key, problem: AskProblem) -> Fact {
+    Fact::AskFailed { key, problem, reason: "the model is away".to_owned(), usage: Some(usage()) }
 }
 
 /// A yes or a no to what people are asked, but not to the plan itself.
