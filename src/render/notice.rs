@@ -42,8 +42,9 @@ fn is_news(replan: &Replan) -> bool {
             let limit = replan.decision.replan_needed && why == Limit::Clarifications.words();
             limit || replan.failed.is_some()
         }
-        Verdict::Replan { .. } | Verdict::Confirm { .. } => replan.level() != Some(Level::Retry),
-        Verdict::Limit { .. } => true,
+        Verdict::Replan { .. } => replan.level() != Some(Level::Retry),
+        // Whoever is asked has to see the question, even if it is only about another try.
+        Verdict::Confirm { .. } | Verdict::Limit { .. } => true,
     }
 }
 

@@ -35,6 +35,7 @@ mod plan_life;
 mod replans;
 mod replans_judged;
 mod replans_people;
+mod replans_shown;
 mod sandbox;
 mod scripted_model;
 mod store;

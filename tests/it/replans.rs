@@ -3,14 +3,14 @@
 use planwright::actions::{Finding, Found, Ground};
 use planwright::domain::{Account, CommentId, Millis, Permission};
 use planwright::plan::{
-    Action, ActionId, ActionKind, ActionSpec, Alternative, Complexity, Decided, DecisionPoint, Goal, Level,
-    OtherWay, Question as Asked, QuestionId, QuestionKind, ReplanDecision, ReplanPhase, ReplanType, Step,
-    StepId,
+    Action, ActionId, ActionKind, ActionSpec, Alternative, Complexity, Decided, DecisionPoint, DesignOption,
+    Goal, Level, OtherWay, Question as Asked, QuestionId, QuestionKind, ReplanDecision, ReplanPhase,
+    ReplanType, Step, StepId, Tradeoffs,
 };
 use planwright::planning::{
-    CrewFact, Effect, Entry, Evidence, Fact, Hold, How, InFlight, Key, Limits, OnLimit, Outcome, Place,
-    Policy, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply, Resource, Run, RunId,
-    StepState, TalkFact, Trigger, Verdict, next_effects, plan_tool,
+    Actor, AskProblem, CrewFact, Effect, Entry, Evidence, Fact, Hold, How, InFlight, Key, Limits, OnLimit,
+    Outcome, Place, Policy, Purpose, Question, Record, Replan, ReplanFact, ReplanPolicy, ReplanState, Reply,
+    Resource, Run, RunId, StepState, StopReason, TalkFact, Trigger, Verdict, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
 use proptest::prelude::*;
@@ -56,8 +56,25 @@ pub(crate) struct Whim {
     pub(crate) fails: bool,
     pub(crate) what: u8,
     pub(crate) way: OtherWay,
+    /// Why there is no answer at all.
+    pub(crate) trouble: Option<AskProblem>,
+    /// How much it wants to have asked and decided before the plan.
+    pub(crate) asks: u8,
+    pub(crate) decides: u8,
     /// What somebody does while the model thinks.
     pub(crate) person: Option<Deed>,
+}
+
+impl Whim {
+    fn discovers(&self, key: Key) -> TalkFact {
+        let questions = (0..self.asks).map(|n| asked(format!("what about {} {n}?", self.what))).collect();
+        TalkFact::QuestionsFound { key, questions, usage: usage() }
+    }
+
+    fn designs(&self, key: Key) -> TalkFact {
+        let decisions = (1..=self.decides).map(open_decision).collect();
+        TalkFact::DecisionsFound { key, decisions, usage: usage() }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +86,35 @@ pub(crate) enum Deed {
     Resumes,
     Raises,
     SkipsStep,
+    Cancels,
+    Stops(StopReason),
+}
+
+fn asked(text: String) -> Asked {
+    Asked {
+        id: QuestionId(String::new()),
+        kind: QuestionKind::Scope,
+        question: text,
+        context: None,
+        options: vec![],
+        assumption: None,
+    }
+}
+
+/// A decision between two options.
+fn open_decision(n: u8) -> DecisionPoint {
+    let option = |id: &str| DesignOption {
+        id: id.to_owned(),
+        name: format!("{id} of {n}"),
+        description: String::new(),
+        tradeoffs: Tradeoffs::default(),
+        recommendation: false,
+    };
+    DecisionPoint {
+        id: format!("d-{n}"),
+        topic: format!("topic {n}"),
+        options: vec![option("opt-a"), option("opt-b")],
+    }
 }
 
 fn any_decision() -> impl Strategy<Value = Decided> {
@@ -84,28 +130,30 @@ fn any_decision() -> impl Strategy<Value = Decided> {
         Just(ReplanType::None),
     ];
     let level = prop_oneof![3 => Just(None), 2 => (1_u64..=5).prop_map(Level::of_number)];
+    let phases = prop_oneof![
+        Just(ReplanPhase::GoalUnderstanding),
+        Just(ReplanPhase::TaskDecomposition),
+        Just(ReplanPhase::ActionSequence),
+        Just(ReplanPhase::Execution),
+        Just(ReplanPhase::Reflection),
+    ];
+    let target = prop_oneof![2 => Just(None), 1 => phases.prop_map(Some)];
     let decision = (
         any::<bool>(),
         (0_u8..=100).prop_map(|n| f64::from(n) / 100.0),
         types,
-        level,
+        (level, target),
         any::<bool>(),
         0_u8..4,
     )
-        .prop_map(|(needed, confidence, replan_type, replan_level, asks, n)| {
-            let question = Asked {
-                id: QuestionId(String::new()),
-                kind: QuestionKind::Scope,
-                question: format!("question {n}?"),
-                context: None,
-                options: vec![],
-                assumption: None,
-            };
+        .prop_map(|(needed, confidence, replan_type, (replan_level, target_phase), asks, n)| {
+            let question = asked(format!("question {n}?"));
             let decision = ReplanDecision {
                 replan_needed: needed,
                 confidence,
                 reasoning: format!("because {n}"),
                 replan_type,
+                target_phase,
                 replan_level,
                 issues_found: vec![format!("issue {n}")],
                 clarification_needed: asks,
@@ -123,18 +171,42 @@ fn any_decision() -> impl Strategy<Value = Decided> {
 
 fn any_whim() -> impl Strategy<Value = Whim> {
     let way = prop_oneof![Just(OtherWay::Continue), Just(OtherWay::SkipStep), Just(OtherWay::Nothing)];
+    // What ends a run is rare, or hardly any would come far.
     let deed = prop_oneof![
-        Just(Deed::AsksForReplan),
-        Just(Deed::Answers),
-        Just(Deed::Speaks),
-        Just(Deed::Pauses),
-        Just(Deed::Resumes),
-        Just(Deed::Raises),
-        Just(Deed::SkipsStep),
+        8 => Just(Deed::AsksForReplan),
+        8 => Just(Deed::Answers),
+        8 => Just(Deed::Speaks),
+        8 => Just(Deed::Pauses),
+        8 => Just(Deed::Resumes),
+        8 => Just(Deed::Raises),
+        8 => Just(Deed::SkipsStep),
+        1 => Just(Deed::Cancels),
+        1 => prop_oneof![
+            Just(StopReason::Unassigned),
+            Just(StopReason::Unlabelled),
+            Just(StopReason::Closed),
+        ].prop_map(Deed::Stops),
     ];
     let person = prop_oneof![3 => Just(None), 1 => deed.prop_map(Some)];
-    (any_decision(), any::<bool>(), any::<bool>(), 0_u8..5, way, person)
-        .prop_map(|(said, open, fails, what, way, person)| Whim { said, open, fails, what, way, person })
+    let trouble = prop_oneof![
+        20 => Just(None),
+        3 => Just(Some(AskProblem::Passing)),
+        1 => Just(Some(AskProblem::Lasting)),
+    ];
+    let open = (prop_oneof![2 => Just(false), 1 => Just(true)], 0_u8..3, 0_u8..3);
+    (any_decision(), open, any::<bool>(), 0_u8..5, way, person, trouble).prop_map(
+        |(said, (open, asks, decides), fails, what, way, person, trouble)| Whim {
+            said,
+            open,
+            fails,
+            what,
+            way,
+            person,
+            trouble,
+            asks,
+            decides,
+        },
+    )
 }
 
 /// Plays a run against these whims; people answer nothing, and time passes whenever the run waits for it.
@@ -145,7 +217,7 @@ pub(crate) struct Play<'a> {
     now: i64,
     /// What people may still do: they have better things to do than to speak for ever.
     deeds: u32,
-    /// What they say when they are asked whether to replan.
+    /// What they say when they are asked for a word: whether to replan, and whether a design is good.
     confirms: Option<bool>,
 }
 
@@ -188,7 +260,7 @@ impl<'a> Play<'a> {
     /// Whether something was done.
     pub(crate) fn turn(&mut self) -> bool {
         self.post();
-        self.confirm();
+        self.say();
         let Some(run) = self.record.live_run() else { return false };
         let Some(effect) = next_effects(run, &InFlight::new(), &self.policy).into_iter().next() else {
             return false;
@@ -206,8 +278,13 @@ impl<'a> Play<'a> {
                 self.now = self.now.max(until.0);
                 self.note(Fact::TimerFired { key });
             }
-            Effect::Preflight { .. } => {
-                let fact = self.preflight();
+            Effect::Preflight { key } => {
+                let trouble = self.whims.next().unwrap().trouble;
+                let reason = "the forge is away".to_owned();
+                let fact = match trouble {
+                    Some(problem) => Fact::EffectFailed { key, problem, reason },
+                    None => self.preflight(),
+                };
                 self.note(fact);
             }
             Effect::Begin { key, action } => {
@@ -243,7 +320,16 @@ impl<'a> Play<'a> {
         let (by, comment) = (maria(), Some(CommentId(self.now + 90_000_000)));
         let permission = Permission::Write;
         let first = self.run().talk.questions().next().map(|question| question.id.clone());
-        self.note(match (deed, first) {
+        let fact = match (deed, first) {
+            (Deed::Cancels, _) => {
+                let facts = plan_tool::clear_current(self.run(), &by, comment);
+                return facts.into_iter().for_each(|fact| self.note(fact));
+            }
+            (Deed::Stops(why), _) => {
+                let aborted = plan_tool::abort(self.run(), Actor::User, String::new());
+                aborted.into_iter().for_each(|fact| self.note(fact));
+                Fact::Stopped { by, why }
+            }
             (Deed::AsksForReplan, _) => {
                 Fact::Replan(ReplanFact::ReplanAsked { by, why: "please".to_owned(), comment })
             }
@@ -273,28 +359,22 @@ impl<'a> Play<'a> {
             (Deed::Raises, _) => {
                 Fact::BudgetRaised { by, resource: Resource::ModelCalls, amount: 5, comment }
             }
-        });
+        };
+        self.note(fact);
     }
 
-    /// Of those who are asked whether to replan, some say yes, some no, and some nothing.
-    fn confirm(&mut self) {
-        let Some(Hold::Confirm(replan)) = self.record.live_run().and_then(Run::hold) else { return };
-        let (replan_id, by, comment) = (replan.id, maria(), None);
-        let fact = match self.confirms {
-            None => return,
-            Some(true) => ReplanFact::ReplanConfirmed { replan_id, by, comment, executed: true },
-            Some(false) => ReplanFact::ReplanDeclined { replan_id, by: Some(by), comment },
-        };
-        self.note(Fact::Replan(fact));
+    /// Of those who are asked for a word, some say yes, some no, and some nothing.
+    fn say(&mut self) {
+        let (Some(run), Some(yes)) = (self.record.live_run(), self.confirms) else { return };
+        let facts = at_hold(run, yes);
+        facts.into_iter().for_each(|fact| self.note(fact));
     }
 
     /// The comments stand as soon as they are wanted.
     pub(crate) fn post(&mut self) {
         let Some(run) = self.record.live_run() else { return };
-        let (round, comment) = (run.talk.open_round().cloned(), CommentId(self.now));
-        if let Some(round) = round.filter(|round| round.comment.is_none()) {
-            self.note(Fact::Talk(TalkFact::QuestionsPosted { round: round.number, comment }));
-        }
+        let facts = unposted(run, CommentId(self.now));
+        facts.into_iter().for_each(|fact| self.note(fact));
     }
 
     fn preflight(&self) -> Fact {
@@ -323,6 +403,9 @@ impl<'a> Play<'a> {
     fn answer(&mut self, key: Key, question: Question) -> Fact {
         let whim = self.whims.next().unwrap().clone();
         let (usage, replan) = (usage(), whim.said.clone());
+        if let Some(problem) = whim.trouble {
+            return away(key, problem);
+        }
         // Every step has two actions, so that some are half done when the plan changes.
         let actions = |steps: &[Step]| {
             let two = |step: &Step| [look(step, whim.what), look(step, whim.what + 10)];
@@ -367,10 +450,8 @@ impl<'a> Play<'a> {
                 let alternative = Alternative { way: whim.way, reasoning: String::new() };
                 Fact::Replan(ReplanFact::AlternativeGiven { key, alternative, usage: Some(usage) })
             }
-            Question::Discover => Fact::Talk(TalkFact::QuestionsFound { key, questions: vec![], usage }),
-            Question::Design => {
-                Fact::Talk(TalkFact::DecisionsFound { key, decisions: Vec::<DecisionPoint>::new(), usage })
-            }
+            Question::Discover => Fact::Talk(whim.discovers(key)),
+            Question::Design => Fact::Talk(whim.designs(key)),
             Question::Summarise => {
                 Fact::Talk(TalkFact::DesignSummarised { key, summary: "s".to_owned(), usage })
             }
@@ -380,6 +461,63 @@ impl<'a> Play<'a> {
             }
         }
     }
+}
+
+fn away(key: Key, problem: AskProblem) -> Fact {
+    Fact::AskFailed { key, problem, reason: "the model is away".to_owned(), usage: Some(usage()) }
+}
+
+/// A yes or a no to what people are asked, but not to the plan itself.
+fn at_hold(run: &Run, yes: bool) -> Vec<Fact> {
+    let (by, comment, permission) = (maria(), None, Permission::Write);
+    match run.hold() {
+        Some(Hold::Confirm(replan)) if yes => {
+            let replan_id = replan.id;
+            vec![Fact::Replan(ReplanFact::ReplanConfirmed { replan_id, by, comment, executed: true })]
+        }
+        Some(Hold::Confirm(replan)) => {
+            let replan_id = replan.id;
+            vec![Fact::Replan(ReplanFact::ReplanDeclined { replan_id, by: Some(by), comment })]
+        }
+        Some(Hold::Decisions(design)) => {
+            let (decision, option) = (design.open_decisions()[0].id.clone(), "opt-a".to_owned());
+            let rationale = String::new();
+            vec![Fact::Talk(TalkFact::Chosen { by, permission, decision, option, rationale, comment })]
+        }
+        Some(Hold::Review(_)) if yes => vec![Fact::Talk(TalkFact::DesignApproved { by, comment })],
+        Some(Hold::Review(_)) => {
+            let last = run.talk.rejections.len() >= 2;
+            let cancelled = if last { plan_tool::clear_current(run, &by, comment) } else { vec![] };
+            let rejected = Fact::Talk(TalkFact::DesignRejected { by, why: "no".to_owned(), comment });
+            std::iter::once(rejected).chain(cancelled).collect()
+        }
+        Some(
+            Hold::Paused(_)
+            | Hold::Retry(_)
+            | Hold::Unclear(_)
+            | Hold::Answers(_)
+            | Hold::Limit(_)
+            | Hold::Approval(_)
+            | Hold::Escalation(_)
+            | Hold::Budget(_),
+        )
+        | None => vec![],
+    }
+}
+
+/// That what people are asked is on the thread now.
+fn unposted(run: &Run, comment: CommentId) -> Vec<Fact> {
+    let round = run.talk.open_round().filter(|round| round.comment.is_none());
+    let round = round.map(|round| TalkFact::QuestionsPosted { round: round.number, comment });
+    let design = run.talk.design.as_ref().filter(|design| design.approved.is_none());
+    let decisions = design.filter(|design| design.comment.is_none() && !design.decisions.is_empty());
+    let decisions = decisions.map(|_| TalkFact::DecisionsPosted { comment });
+    let review = design.filter(|design| design.review.is_none() && design.summary.is_some());
+    let review = review.map(|_| TalkFact::ReviewPosted { comment });
+    let request = run.plan().and_then(|plan| run.open_request(plan));
+    let preview = request.filter(|request| request.comment.is_none());
+    let preview = preview.map(|request| Fact::PreviewPosted { request: request.number, comment });
+    [round, decisions, review].into_iter().flatten().map(Fact::Talk).chain(preview).collect()
 }
 
 proptest! {
@@ -392,9 +530,11 @@ proptest! {
         separate in any::<bool>(),
         on_limit in prop_oneof![Just(OnLimit::Ask), Just(OnLimit::Continue), Just(OnLimit::Stop)],
         confirms in any::<Option<bool>>(),
-        each in prop::array::uniform4(0_u32..3),
+        each in prop::array::uniform5(0_u32..3),
+        same_trigger in prop::option::of(0_u32..3),
+        (assumes, approves) in (any::<bool>(), prop_oneof![5 => Just(true), 1 => Just(false)]),
     ) {
-        let [redecompositions, regenerations, partial_replans, plan_revisions] = each;
+        let [redecompositions, regenerations, partial_replans, plan_revisions, action_retries] = each;
         let replan = ReplanPolicy {
             total,
             separate_call: separate,
@@ -403,10 +543,14 @@ proptest! {
             regenerations,
             partial_replans,
             plan_revisions,
+            action_retries,
+            same_trigger,
+            assumes,
             ..ReplanPolicy::default()
         };
         let limits = replan.clone();
-        let mut play = Play::new(&whims, Policy { replan, ..Policy::default() });
+        let auto = Policy::default().auto.filter(|_| approves);
+        let mut play = Play::new(&whims, Policy { replan, auto, ..Policy::default() });
         play.confirms = confirms;
         let mut turns = 0;
         while play.turn() {
@@ -437,9 +581,28 @@ proptest! {
         };
         let untold: Vec<u32> = run.replans.all.iter().filter(|r| !open(r)).map(|r| r.id).filter(|id| !run.replans.recorded.contains(id)).collect();
         prop_assert!(!run.is_live() || untold.is_empty(), "nothing is said of {untold:?}");
-        let rounds = run.talk.rounds.iter().filter(|round| !round.questions.is_empty()).count();
-        prop_assert!(rounds <= 2);
+        let most_alike = |key: &dyn Fn(&Replan) -> Option<String>| {
+            let mut seen = std::collections::BTreeMap::<String, usize>::new();
+            executed.iter().filter_map(|replan| key(replan)).for_each(|key| *seen.entry(key).or_default() += 1);
+            seen.into_values().max().unwrap_or(0)
+        };
+        let is_retry = |replan: &Replan| replan.level() == Some(Level::Retry);
+        let tried = most_alike(&|replan| is_retry(replan).then(|| format!("{:?}", replan.failed)));
+        prop_assert!(tried <= action_retries as usize, "{tried} tries of {action_retries}");
+        let caused = most_alike(&|replan| (!is_retry(replan)).then(|| replan.trigger.clone()));
+        let most = same_trigger.map_or(usize::MAX, |most| most as usize);
+        prop_assert!(caused <= most, "{caused} of {most} for the same reason");
+        let rounds = |purpose: Purpose| {
+            let of = |round: &&planwright::planning::Round| round.purpose == purpose && !round.questions.is_empty();
+            run.talk.rounds.iter().filter(of).count()
+        };
+        prop_assert!(rounds(Purpose::Clarification) <= 2);
+        // Each goal has its design.
+        let goals = run.replans.all.iter().filter(|r| r.executed() && r.level() == Some(Level::Goal)).count();
+        prop_assert!(rounds(Purpose::Discovery) <= 1 + goals, "{} for {goals} goals", rounds(Purpose::Discovery));
         prop_assert!(!run.is_live() || run.hold().is_some(), "it neither ended nor waits: {:?}", run);
+        let unseen = crate::replans_shown::missing(run);
+        prop_assert!(unseen.is_none(), "{}: {:?}", unseen.unwrap(), run.hold());
         // No box is ticked that has something undone behind it.
         if let Some(plan) = run.plan() {
             for step in &plan.steps {

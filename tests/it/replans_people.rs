@@ -13,15 +13,16 @@ use planwright::planning::{
 
 use crate::replans::{Play, Whim, look, maria, step, sure, usage};
 
-fn whim(said: Decided, fails: bool) -> Whim {
-    Whim { said, open: false, fails, what: 1, way: OtherWay::Nothing, person: None }
+pub(crate) fn whim(said: Decided, fails: bool) -> Whim {
+    let (way, trouble, person) = (OtherWay::Nothing, None, None);
+    Whim { said, open: false, fails, what: 1, way, trouble, asks: 0, decides: 0, person }
 }
 
 fn quiet() -> [Whim; 1] {
     [whim(Decided::Nothing, false)]
 }
 
-fn until(play: &mut Play<'_>, stop: impl Fn(&Run) -> bool) {
+pub(crate) fn until(play: &mut Play<'_>, stop: impl Fn(&Run) -> bool) {
     for _ in 0..300 {
         if stop(play.run()) {
             return;

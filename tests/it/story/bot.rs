@@ -53,6 +53,8 @@ pub(crate) struct Scene {
     patience: u32,
 }
 
+/// The forges that speak HTTP.
+pub(crate) const FACES: [ForgeKind; 2] = [ForgeKind::Github, ForgeKind::Gitlab];
 pub(crate) const ALL: [ForgeKind; 3] = [ForgeKind::Local, ForgeKind::Github, ForgeKind::Gitlab];
 
 impl Scene {

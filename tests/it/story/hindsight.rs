@@ -5,7 +5,7 @@ use std::time::Duration;
 use planwright::domain::ForgeKind;
 use serde_json::{Value, json};
 
-use super::bot::{MARIA, Scene};
+use super::bot::{FACES, MARIA, Scene};
 use super::replan::{AUTO, difficulty, failing, file, reflects, revision};
 use super::talk::{clear, unclear};
 use crate::cli::json as parsed;
@@ -42,54 +42,66 @@ fn script(scene: &Scene) {
 
 #[tokio::test]
 async fn a_run_is_told_in_the_history_in_numbers_and_to_the_next_run() {
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
-    script(&scene);
-    let process = scene.spawn().await;
-    assert_eq!(process.post(&scene.webhook(&scene.assigned(MARIA))).await, 202);
-    scene.until_seen("the question", |scene| !scene.entries("questions_posted").is_empty()).await;
-    assert_eq!(process.post(&scene.webhook(&scene.said(MARIA, "1. only the web one"))).await, 202);
-    scene
-        .until_seen("the end", |scene| scene.cards().first().is_some_and(|card| card.contains("🚀 done")))
-        .await;
-    process.kill();
-    // Between 0.5 and 0.8 it is done, and whoever runs the bot is told.
-    let warned = "replan 2 after reflection goes back to level 2 at a confidence of only 0.60";
-    let log = scene.log();
-    assert!(log.lines().any(|line| line.contains("WARN") && line.contains(warned)), "{log}");
+    for kind in FACES {
+        let scene = Scene::on(kind).await.settings(AUTO);
+        script(&scene);
+        let process = scene.spawn().await;
+        assert_eq!(process.post(&scene.webhook(&scene.assigned(MARIA))).await, 202);
+        scene.until_seen("the question", |scene| !scene.entries("questions_posted").is_empty()).await;
+        assert_eq!(process.post(&scene.webhook(&scene.said(MARIA, "1. only the web one"))).await, 202);
+        scene
+            .until_seen("the end", |scene| scene.cards().first().is_some_and(|card| card.contains("🚀 done")))
+            .await;
+        process.kill();
+        // Between 0.5 and 0.8 it is done, and whoever runs the bot is told.
+        let warned = "replan 2 after reflection goes back to level 2 at a confidence of only 0.60";
+        let log = scene.log();
+        assert!(log.lines().any(|line| line.contains("WARN") && line.contains(warned)), "{log}");
 
-    the_entries_are_whole(&scene);
-    let thread = scene.thread.to_string();
-    let told = on(&scene, &["history", "explain", &thread]).await;
-    for words in [
-        "round 1 of questions: q-1 Which logins?",
-        "@maria (write) answered q-1: only the web one",
-        "replan 2 after reflection (confidence 0.60): Another library is needed.; it goes back to level 2",
-        "the model planned the rest anew: 2 steps, 2 actions",
-        "replan 2 led to revision 1 in ",
-        "the run is complete",
-    ] {
-        assert_eq!(told.out.lines().filter(|line| line.contains(words)).count(), 1, "{words}:\n{}", told.out);
-    }
-    let shown = on(&scene, &["runs", "show", &thread]).await;
-    let numbers = "1 carried out (0 retries, 1 partial, 0 of the actions, 0 of the steps, 0 of the goal), \
+        the_entries_are_whole(&scene);
+        let thread = scene.thread.to_string();
+        let told = on(&scene, &["history", "explain", &thread]).await;
+        for words in [
+            "round 1 of questions: q-1 Which logins?",
+            "@maria (write) answered q-1: only the web one",
+            "replan 2 after reflection (confidence 0.60): Another library is needed.; it goes back to level 2",
+            "the model planned the rest anew: 2 steps, 2 actions",
+            "replan 2 led to revision 1 in ",
+            "the run is complete",
+        ] {
+            assert_eq!(
+                told.out.lines().filter(|line| line.contains(words)).count(),
+                1,
+                "{words}:\n{}",
+                told.out
+            );
+        }
+        let shown = on(&scene, &["runs", "show", &thread]).await;
+        let numbers = "1 carried out (0 retries, 1 partial, 0 of the actions, 0 of the steps, 0 of the goal), \
                    0 overridden, 0 declined, 0 failed";
-    assert!(shown.out.contains("Replanning: ") && shown.out.contains(numbers), "{}", shown.out);
-    let counted = &parsed(&on(&scene, &["runs", "show", "--json", &thread]).await)["replanning"];
-    assert_eq!((&counted["executed"], &counted["done"]), (&json!(1), &json!(1)), "{counted}");
-    assert_eq!(counted["by_level"], json!([0, 1, 0, 0, 0]));
-    let decided = scene.entries("replan_decision").len();
-    assert_eq!(counted["decided"], json!(decided), "{counted}");
+        assert!(shown.out.contains("Replanning: ") && shown.out.contains(numbers), "{}", shown.out);
+        let counted = &parsed(&on(&scene, &["runs", "show", "--json", &thread]).await)["replanning"];
+        assert_eq!((&counted["executed"], &counted["done"]), (&json!(1), &json!(1)), "{counted}");
+        assert_eq!(counted["by_level"], json!([0, 1, 0, 0, 0]));
+        let decided = scene.entries("replan_decision").len();
+        assert_eq!(counted["decided"], json!(decided), "{counted}");
 
-    // Another plan after the end is another run, which knows what the first came to and why it was not enough.
-    let bot = scene.start().await;
-    bot.told(MARIA, "/replan the API as well").await;
-    let goal = scene.model.requests().into_iter().rfind(|a| a.schema_name == "goal_understanding").unwrap();
-    assert!(goal.user.contains("what earlier runs on this thread came to"), "{}", goal.user);
-    assert!(goal.user.contains("A run for @maria: Check tokens at login. It completed."), "{}", goal.user);
-    assert!(goal.user.contains("Now @maria wants another plan: the API as well"), "{}", goal.user);
-    let runs = scene.entries("triggered");
-    assert_eq!((runs.len(), &runs[1]["how"]), (2, &json!("replanned")), "{runs:?}");
-    bot.ends().await;
+        // Another plan after the end is another run, which knows what the first came to and why it was not enough.
+        let bot = scene.start().await;
+        bot.told(MARIA, "@planwright replan the API as well").await;
+        let goal =
+            scene.model.requests().into_iter().rfind(|a| a.schema_name == "goal_understanding").unwrap();
+        assert!(goal.user.contains("what earlier runs on this thread came to"), "{}", goal.user);
+        assert!(
+            goal.user.contains("A run for @maria: Check tokens at login. It completed."),
+            "{}",
+            goal.user
+        );
+        assert!(goal.user.contains("Now @maria wants another plan: the API as well"), "{}", goal.user);
+        let runs = scene.entries("triggered");
+        assert_eq!((runs.len(), &runs[1]["how"]), (2, &json!("replanned")), "{runs:?}");
+        bot.ends().await;
+    }
 }
 
 /// All that seed 003 §10.1 and §10.3 list, field by field.

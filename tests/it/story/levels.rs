@@ -8,7 +8,7 @@ use planwright::forge::local::{NewReview, NewThread, Verdict};
 use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
-use super::bot::{MARIA, Scene};
+use super::bot::{FACES, MARIA, Scene};
 use super::replan::{AUTO, difficulty, failing, file, reflects, revision};
 use super::talk::{clear, decision};
 use crate::scripted_model::Misbehaviour;
@@ -31,34 +31,49 @@ fn steps(names: &[(&str, &str)]) -> Value {
 /// A decision that comes with the answer of a phase sends the run back to that phase, once.
 #[tokio::test]
 async fn a_phase_can_send_itself_back() {
-    let phases = [
-        ("goal_understanding", "goal_understanding", "goal_revision", 5, clear()),
-        ("task_decomposition", "task_decomposition", "task_redecomposition", 4, steps(&[("task_1", "All")])),
-        ("action_sequence", "action_sequence", "action_regeneration", 3, sequence(vec![file("task_1", "1")])),
-    ];
-    for (schema, phase, kind, level, mut answer) in phases {
-        let scene = Scene::on(ForgeKind::Github).await;
-        if schema == "action_sequence" {
-            answer = sequence(vec![file("task_1", "1"), file("task_2", "2"), file("task_3", "3")]);
+    for kind in FACES {
+        let phases = [
+            ("goal_understanding", "goal_understanding", "goal_revision", 5, clear()),
+            (
+                "task_decomposition",
+                "task_decomposition",
+                "task_redecomposition",
+                4,
+                steps(&[("task_1", "All")]),
+            ),
+            (
+                "action_sequence",
+                "action_sequence",
+                "action_regeneration",
+                3,
+                sequence(vec![file("task_1", "1")]),
+            ),
+        ];
+        for (schema, phase, replan_type, level, mut answer) in phases {
+            let scene = Scene::on(kind).await;
+            if schema == "action_sequence" {
+                answer = sequence(vec![file("task_1", "1"), file("task_2", "2"), file("task_3", "3")]);
+            }
+            answer["replan_decision"] = decision(json!({
+                "replan_needed": true, "confidence": 0.9, "replan_type": replan_type, "target_phase": phase,
+                "replan_level": level, "reasoning": "It misses the tests.", "issues_found": ["no tests"],
+            }));
+            scene.model.say(schema, answer);
+            let bot = scene.start().await;
+            bot.assigned(MARIA).await;
+            let decided = executed(&scene);
+            assert_eq!(decided.len(), 1, "{kind} {schema}: {:?}", scene.facts());
+            assert_eq!(
+                (&decided[0]["phase"], &decided[0]["llm_decision"]["replan_type"]),
+                (&json!(phase), &json!(replan_type)),
+                "{kind} {schema}"
+            );
+            let asked = asked(&scene, schema);
+            assert_eq!(asked.len(), 2, "{kind} {schema}: it is thought about again");
+            assert!(asked[1].contains("It misses the tests."), "{kind} {schema}: {}", asked[1]);
+            assert!(scene.card().contains("waiting for approval"), "{kind} {schema}: {}", scene.card());
+            bot.ends().await;
         }
-        answer["replan_decision"] = decision(json!({
-            "replan_needed": true, "confidence": 0.9, "replan_type": kind, "target_phase": phase,
-            "replan_level": level, "reasoning": "It misses the tests.", "issues_found": ["no tests"],
-        }));
-        scene.model.say(schema, answer);
-        let bot = scene.start().await;
-        bot.assigned(MARIA).await;
-        let decided = executed(&scene);
-        assert_eq!(decided.len(), 1, "{schema}: {:?}", scene.facts());
-        assert_eq!(
-            (&decided[0]["phase"], &decided[0]["llm_decision"]["replan_type"]),
-            (&json!(phase), &json!(kind))
-        );
-        let asked = asked(&scene, schema);
-        assert_eq!(asked.len(), 2, "{schema}: it is thought about again");
-        assert!(asked[1].contains("It misses the tests."), "{schema}: {}", asked[1]);
-        assert!(scene.card().contains("waiting for approval"), "{schema}: {}", scene.card());
-        bot.ends().await;
     }
 }
 
@@ -115,27 +130,29 @@ fn tomorrow() -> Millis {
 
 #[tokio::test]
 async fn a_replan_that_nobody_confirms_in_time_is_none() {
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
-    scene.model.say(
-        "action_sequence",
-        sequence(vec![file("task_1", "1"), file("task_2", "2"), file("task_3", "3")]),
-    );
-    scene.model.say("final_evaluation", json!({
+    for kind in FACES {
+        let scene = Scene::on(kind).await.settings(AUTO);
+        scene.model.say(
+            "action_sequence",
+            sequence(vec![file("task_1", "1"), file("task_2", "2"), file("task_3", "3")]),
+        );
+        scene.model.say("final_evaluation", json!({
         "replan_needed": true, "replan_type": "plan_revision", "confidence": 0.4, "reasoning": "Perhaps docs.",
         "evaluation_result": "partial_success", "achievement_rate": 80, "issues_identified": [],
         "additional_actions": [], "revision_scope": "minor",
     }));
-    let bot = scene.start().await;
-    bot.assigned(MARIA).await;
-    assert!(scene.card().contains("waiting for a word on changing the plan"), "{}", scene.card());
-    bot.stops().await;
-    let bot = scene.start_with(|ctx| ctx.clock = tomorrow).await;
-    scene.until_seen("the plan stays", |scene| scene.card().contains("🚀 done")).await;
-    bot.quiet().await;
-    assert_eq!(executed(&scene).len(), 0);
-    let notice = scene.comments().into_iter().find(|body| body.starts_with("## 🔄")).unwrap();
-    assert!(notice.contains("Nobody said yes in time; the plan stays as it is."), "{notice}");
-    bot.ends().await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        assert!(scene.card().contains("waiting for a word on changing the plan"), "{}", scene.card());
+        bot.stops().await;
+        let bot = scene.start_with(|ctx| ctx.clock = tomorrow).await;
+        scene.until_seen("the plan stays", |scene| scene.card().contains("🚀 done")).await;
+        bot.quiet().await;
+        assert_eq!(executed(&scene).len(), 0);
+        let notice = scene.comments().into_iter().find(|body| body.starts_with("## 🔄")).unwrap();
+        assert!(notice.contains("Nobody said yes in time; the plan stays as it is."), "{notice}");
+        bot.ends().await;
+    }
 }
 
 /// A target that does not exist is no target: what the level or the type says counts, and without them nothing does.
@@ -164,40 +181,42 @@ async fn an_unknown_phase_leads_nowhere_by_itself() {
 /// On a change request, a remark on its lines is a word on the work like any other.
 #[tokio::test]
 async fn a_review_comment_during_the_work_is_looked_at_before_the_next_action() {
-    let thread = NewThread { is_change_request: true, ..NewThread::titled("Check tokens", MARIA) };
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO).about(thread);
-    let branch = format!("change-{}", scene.thread.number);
-    scene.repo.commit(&branch, "Theirs", &[("src/fast.rs", "fn fast() {}\n")]);
-    let open = action("task_1", "write", json!({"path": "notes/1.md"}));
-    scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
-    // However often it is asked: on a loaded machine the first answer may come too late.
-    scene.model.always_say("worker_turn", |_| {
+    for kind in FACES {
+        let thread = NewThread { is_change_request: true, ..NewThread::titled("Check tokens", MARIA) };
+        let scene = Scene::on(kind).await.settings(AUTO).about(thread);
+        let branch = format!("change-{}", scene.thread.number);
+        scene.repo.commit(&branch, "Theirs", &[("src/fast.rs", "fn fast() {}\n")]);
+        let open = action("task_1", "write", json!({"path": "notes/1.md"}));
+        scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
+        // However often it is asked: on a loaded machine the first answer may come too late.
+        scene.model.always_say("worker_turn", |_| {
         json!({
             "thought": "t", "tool": "write_file", "path": "notes/1.md", "content": "done\n", "name": null,
             "arguments_json": null, "command": [], "feedback": {"type": "implementation", "result": "success", "changes": [], "notes": ""},
         })
     });
-    let bot = scene.start().await;
-    // Goal, steps and actions are told at once; the worker takes its time.
-    for _ in 0..3 {
-        scene.model.misbehave(Misbehaviour::Slow(Duration::ZERO));
+        let bot = scene.start().await;
+        // Goal, steps and actions are told at once; the worker takes its time.
+        for _ in 0..3 {
+            scene.model.misbehave(Misbehaviour::Slow(Duration::ZERO));
+        }
+        scene.model.misbehave(Misbehaviour::Slow(Duration::from_millis(1_500)));
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+        scene.until_seen("the worker is asked", |scene| !asked(scene, "worker_turn").is_empty()).await;
+        let review = NewReview { verdict: Verdict::Comments, body: "Please keep this line." };
+        let mut event = scene.act(|world, thread, now| world.review(thread, MARIA, review, now));
+        let EventKind::Reviewed { comment, .. } = event.kind else { panic!("{event:?}") };
+        event.kind = EventKind::ReviewCommented { comment };
+        bot.hears(&event).await;
+        assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
+        assert_eq!(scene.entries("comment_arrived")[0]["used"], true, "{kind}");
+        let facts = scene.facts();
+        let first = |entry: &str, after: usize| {
+            let found = facts.iter().skip(after).position(|fact| fact == entry).map(|at| at + after);
+            found.unwrap_or_else(|| panic!("no {entry} after {after}: {facts:?}"))
+        };
+        let heard = first("comment_arrived", 0);
+        assert!(first("reflected", heard) < first("action_begun", heard), "{facts:?}");
+        bot.ends().await;
     }
-    scene.model.misbehave(Misbehaviour::Slow(Duration::from_millis(1_500)));
-    assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
-    scene.until_seen("the worker is asked", |scene| !asked(scene, "worker_turn").is_empty()).await;
-    let review = NewReview { verdict: Verdict::Comments, body: "Please keep this line." };
-    let mut event = scene.act(|world, thread, now| world.review(thread, MARIA, review, now));
-    let EventKind::Reviewed { comment, .. } = event.kind else { panic!("{event:?}") };
-    event.kind = EventKind::ReviewCommented { comment };
-    bot.hears(&event).await;
-    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
-    assert_eq!(scene.entries("comment_arrived")[0]["used"], true);
-    let facts = scene.facts();
-    let first = |kind: &str, after: usize| {
-        let found = facts.iter().skip(after).position(|fact| fact == kind).map(|at| at + after);
-        found.unwrap_or_else(|| panic!("no {kind} after {after}: {facts:?}"))
-    };
-    let heard = first("comment_arrived", 0);
-    assert!(first("reflected", heard) < first("action_begun", heard), "{facts:?}");
-    bot.ends().await;
 }

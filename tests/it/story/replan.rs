@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use planwright::domain::ForgeKind;
+use planwright::render::Voice;
 use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
-use super::bot::{MARIA, Scene};
+use super::bot::{FACES, MARIA, Scene};
 use super::talk::decision;
 use crate::scripted_model::Misbehaviour;
 
@@ -14,6 +15,12 @@ pub(crate) const AUTO: &str = "planning: { enabled: true }\napproval: { auto: me
 
 pub(crate) fn file(task: &str, name: &str) -> Value {
     action(task, "create", json!({"path": format!("notes/{name}.md"), "content": format!("{name}\n")}))
+}
+
+/// How a command is called in what the bot writes on this forge.
+pub(crate) fn called(scene: &Scene, words: &str) -> String {
+    let forge = scene.thread.project.forge;
+    Voice { forge, bot_login: scene.world.bot().login.clone() }.command(words)
 }
 
 /// The second action fails: the worker says that it cannot.
@@ -175,63 +182,71 @@ async fn the_rest_is_planned_anew_what_is_done_is_sealed_and_only_the_difference
 
 #[tokio::test]
 async fn an_unsure_model_asks_a_person_who_says_yes_or_no() {
-    for yes in [true, false] {
-        let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
-        failing(&scene);
-        difficulty(&scene);
-        reflects(
-            &scene,
-            json!({
-                "replan_needed": true, "confidence": 0.4, "replan_type": "partial_replan", "replan_level": 2,
-                "reasoning": "Perhaps another library.",
-            }),
-        );
-        if yes {
-            scene.model.say(
-                "plan_revision",
-                revision(
-                    &[("task_2b", "Use the other library"), ("task_3", "Run the tests")],
-                    vec![file("task_2b", "other"), file("task_3", "3")],
-                ),
+    for kind in FACES {
+        for yes in [true, false] {
+            let scene = Scene::on(kind).await.settings(AUTO);
+            failing(&scene);
+            difficulty(&scene);
+            reflects(
+                &scene,
+                json!({
+                    "replan_needed": true, "confidence": 0.4, "replan_type": "partial_replan", "replan_level": 2,
+                    "reasoning": "Perhaps another library.",
+                }),
             );
+            if yes {
+                scene.model.say(
+                    "plan_revision",
+                    revision(
+                        &[("task_2b", "Use the other library"), ("task_3", "Run the tests")],
+                        vec![file("task_2b", "other"), file("task_3", "3")],
+                    ),
+                );
+            }
+            let bot = scene.start().await;
+            bot.assigned(MARIA).await;
+            let notice = scene.comments().into_iter().find(|body| body.starts_with("## 🔄")).unwrap();
+            for choice in ["replan why", "resume"] {
+                assert!(notice.contains(&called(&scene, choice)), "{kind}: {notice}");
+            }
+            assert_eq!(scene.entries("plan_revised").len(), 0, "{kind}: it did not wait");
+            bot.told(MARIA, if yes { "@planwright replan yes" } else { "@planwright resume" }).await;
+            if yes {
+                assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
+            } else {
+                assert_eq!(scene.entries("replan_declined").len(), 1, "{kind}");
+                assert!(scene.card().contains("The library is gone"), "{kind}: {}", scene.card());
+            }
+            bot.ends().await;
         }
-        let bot = scene.start().await;
-        bot.assigned(MARIA).await;
-        let notice = scene.comments().into_iter().find(|body| body.starts_with("## 🔄")).unwrap();
-        assert!(notice.contains("/replan") && notice.contains("/resume"), "{notice}");
-        assert_eq!(scene.entries("plan_revised").len(), 0, "it did not wait");
-        bot.told(MARIA, if yes { "/replan yes" } else { "/resume" }).await;
-        if yes {
-            assert!(scene.card().contains("🚀 done"), "{}", scene.card());
-        } else {
-            assert_eq!(scene.entries("replan_declined").len(), 1);
-            assert!(scene.card().contains("The library is gone"), "{}", scene.card());
-        }
-        bot.ends().await;
     }
 }
 
 #[tokio::test]
 async fn a_person_can_ask_for_another_plan_at_any_time() {
-    let scene = Scene::on(ForgeKind::Github).await;
-    let bot = scene.start().await;
-    bot.assigned(MARIA).await;
-    assert!(scene.card().contains("waiting for approval"), "{}", scene.card());
-    scene.model.say("task_decomposition", json!({"reasoning": "r", "subtasks": [
+    for kind in FACES {
+        let scene = Scene::on(kind).await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        assert!(scene.card().contains("waiting for approval"), "{}", scene.card());
+        scene.model.say("task_decomposition", json!({"reasoning": "r", "subtasks": [
         {"id": "task_1", "description": "Do it the short way", "dependencies": [], "estimated_complexity": "low",
          "required_tools": [], "rests_on": []}]}));
-    scene
-        .model
-        .say("action_sequence", json!({"execution_order": ["task_1"], "actions": [file("task_1", "short")]}));
-    bot.told(MARIA, "/replan this is too long").await;
-    let card = scene.card();
-    assert!(card.contains("Revised #1") && card.contains("Do it the short way"), "{card}");
-    assert!(card.contains("this is too long"), "{card}");
-    let asked = scene.model.requests().into_iter().rfind(|a| a.schema_name == "task_decomposition").unwrap();
-    assert!(asked.user.contains("this is too long"), "{}", asked.user);
-    bot.told(MARIA, "/approve").await;
-    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
-    bot.ends().await;
+        scene.model.say(
+            "action_sequence",
+            json!({"execution_order": ["task_1"], "actions": [file("task_1", "short")]}),
+        );
+        bot.told(MARIA, "@planwright replan this is too long").await;
+        let card = scene.card();
+        assert!(card.contains("Revised #1") && card.contains("Do it the short way"), "{card}");
+        assert!(card.contains("this is too long"), "{card}");
+        let asked =
+            scene.model.requests().into_iter().rfind(|a| a.schema_name == "task_decomposition").unwrap();
+        assert!(asked.user.contains("this is too long"), "{}", asked.user);
+        bot.told(MARIA, "@planwright approve").await;
+        assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+        bot.ends().await;
+    }
 }
 
 /// Every failure of the same action leads to the same wish.
@@ -257,19 +272,23 @@ fn fails_for_ever(scene: &Scene) {
 
 #[tokio::test]
 async fn a_model_that_replans_for_ever_is_stopped_and_people_decide() {
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
-    failing(&scene);
-    fails_for_ever(&scene);
-    scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "I know no other."}));
-    let bot = scene.start().await;
-    bot.assigned(MARIA).await;
-    let done = scene.entries("replan_decision").iter().filter(|entry| entry["executed"] == true).count();
-    assert_eq!(done, 2, "{:?}", scene.facts());
-    let notice = scene.comments().into_iter().rfind(|body| body.starts_with("## 🔄")).unwrap();
-    assert!(notice.contains("/skip") && notice.contains("/cancel"), "{notice}");
-    bot.told(MARIA, "/skip task_x").await;
-    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
-    bot.ends().await;
+    for kind in FACES {
+        let scene = Scene::on(kind).await.settings(AUTO);
+        failing(&scene);
+        fails_for_ever(&scene);
+        scene.model.say("alternative_approach", json!({"way": "nothing", "reasoning": "I know no other."}));
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        let done = scene.entries("replan_decision").iter().filter(|entry| entry["executed"] == true).count();
+        assert_eq!(done, 2, "{kind}: {:?}", scene.facts());
+        let notice = scene.comments().into_iter().rfind(|body| body.starts_with("## 🔄")).unwrap();
+        for choice in ["skip task_x", "cancel"] {
+            assert!(notice.contains(&called(&scene, choice)), "{kind}: {notice}");
+        }
+        bot.told(MARIA, "@planwright skip task_x").await;
+        assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
+        bot.ends().await;
+    }
 }
 
 #[tokio::test]
@@ -391,34 +410,37 @@ pub(crate) fn asked_worker(scene: &Scene) -> usize {
 /// A comment that comes while the worker thinks is looked at before the next action, and may change the plan.
 #[tokio::test]
 async fn words_of_people_during_the_work_are_looked_at_before_the_next_action() {
-    let scene = Scene::on(ForgeKind::Github).await.settings(AUTO).patient();
-    let open = action("task_1", "write", json!({"path": "notes/1.md"}));
-    scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
-    writes(&scene, "notes/1.md");
-    reflects(
-        &scene,
-        json!({
-            "replan_needed": true, "confidence": 0.9, "replan_type": "plan_revision", "replan_level": 2,
-            "reasoning": "Maria wants only one note.",
-        }),
-    );
-    scene.model.say("plan_revision", revision(&[("task_4", "Stop there")], vec![file("task_4", "last")]));
-    let bot = scene.start().await;
-    worker_is_held(&scene);
-    assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
-    scene.until_seen("the worker is asked", |scene| asked_worker(scene) == 1).await;
-    let words = scene.said(MARIA, "One note is enough, thank you.");
-    assert_eq!(scene.post(&bot.base, &scene.webhook(&words)).await, 202);
-    scene.until_seen("they are heard", |scene| scene.entries("comment_arrived").len() == 1).await;
-    scene.model.release();
-    bot.quiet().await;
-    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
-    let asked = scene.model.requests().into_iter().find(|asked| asked.schema_name == "reflection").unwrap();
-    assert!(asked.user.contains("One note is enough"), "{}", asked.user);
-    assert_eq!(outcomes(&scene).len(), 2, "{:?}", outcomes(&scene));
-    let branch = scene.repo.work_branch();
-    assert_eq!(scene.repo.read(&branch, "notes/2.md"), None, "it was done all the same");
-    bot.ends().await;
+    for kind in FACES {
+        let scene = Scene::on(kind).await.settings(AUTO).patient();
+        let open = action("task_1", "write", json!({"path": "notes/1.md"}));
+        scene.model.say("action_sequence", sequence(vec![open, file("task_2", "2"), file("task_3", "3")]));
+        writes(&scene, "notes/1.md");
+        reflects(
+            &scene,
+            json!({
+                "replan_needed": true, "confidence": 0.9, "replan_type": "plan_revision", "replan_level": 2,
+                "reasoning": "Maria wants only one note.",
+            }),
+        );
+        scene.model.say("plan_revision", revision(&[("task_4", "Stop there")], vec![file("task_4", "last")]));
+        let bot = scene.start().await;
+        worker_is_held(&scene);
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+        scene.until_seen("the worker is asked", |scene| asked_worker(scene) == 1).await;
+        let words = scene.said(MARIA, "One note is enough, thank you.");
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&words)).await, 202);
+        scene.until_seen("they are heard", |scene| scene.entries("comment_arrived").len() == 1).await;
+        scene.model.release();
+        bot.quiet().await;
+        assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
+        let asked =
+            scene.model.requests().into_iter().find(|asked| asked.schema_name == "reflection").unwrap();
+        assert!(asked.user.contains("One note is enough"), "{}", asked.user);
+        assert_eq!(outcomes(&scene).len(), 2, "{:?}", outcomes(&scene));
+        let branch = scene.repo.work_branch();
+        assert_eq!(scene.repo.read(&branch, "notes/2.md"), None, "{kind}: it was done all the same");
+        bot.ends().await;
+    }
 }
 
 #[tokio::test]
