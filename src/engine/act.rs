@@ -288,10 +288,7 @@ impl Doing {
                 return Ok(Deed::Done { evidence, actual: "it ended with exit code 0".to_owned() });
             }
             End::Stopped => {
-                // Half of what it was to write would be committed with whatever comes next.
-                if let Err(error) = self.bench.workspace.discard().await {
-                    tracing::warn!("what `{}` left behind is still there: {error}", self.action.id);
-                }
+                self.throw_away_the_half_done().await;
                 return Ok(Deed::Unknown);
             }
             End::Exited(code) => format!("it ended with exit code {code}"),
@@ -309,6 +306,13 @@ impl Doing {
             evidence: Evidence { exit_code, output: Some(output), ..Evidence::default() },
             why,
         })
+    }
+
+    /// Half of what a stopped command was to write would be committed with whatever comes next.
+    async fn throw_away_the_half_done(&self) {
+        if let Err(error) = self.bench.workspace.discard().await {
+            tracing::warn!("what action {} left behind is still there: {error}", self.action.id);
+        }
     }
 
     async fn call_tool(&self, arguments: Map<String, Value>) -> Result<Deed, Trouble> {

@@ -202,6 +202,11 @@ impl Drive<'_> {
             self.ctx.sightings.forget(self.desk.thread());
             match route::read(self.ctx, &self.desk, &delivery).await {
                 route::Read::Facts(facts) => {
+                    if facts.iter().any(|fact| matches!(fact, Fact::Triggered { .. }))
+                        && !self.close_last().await
+                    {
+                        break;
+                    }
                     self.put_off.remove(&delivery.key);
                     self.altered |= facts.iter().any(is_altered);
                     self.desk.append(self.ctx, facts, vec![delivery.key]).await?;
@@ -431,12 +436,24 @@ impl Drive<'_> {
         self.desk.append(self.ctx, vec![failed], vec![]).await
     }
 
+    /// What a run that has ended has made is on the forge before another begins, which looks for it there. False while
+    /// something of it is still under way.
+    async fn close_last(&self) -> bool {
+        let errand = self.errand();
+        let has_worked = errand.run.as_ref().is_some_and(|run| !run.is_live() && !run.work.is_empty());
+        if !has_worked || self.ctx.only_hears {
+            return true;
+        }
+        if self.handles.keys().any(|key| *key != publish::key()) {
+            return false;
+        }
+        deliver::put_away(&errand).await;
+        true
+    }
+
     async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Rest> {
         self.desk.flush(self.ctx).await?;
-        let errand = self.errand();
-        if errand.run.as_ref().is_some_and(|run| !run.is_live() && !run.work.is_empty()) {
-            deliver::put_away(&errand).await;
-        }
+        self.close_last().await;
         let wake_at = timers.iter().map(|(_, at)| *at).min();
         self.desk.set_timers(self.ctx, timers).await?;
         let again = self.put_off.into_values().chain(self.draw_after).chain(self.try_after).min();

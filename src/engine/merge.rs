@@ -26,6 +26,7 @@ async fn try_merge(errand: &Errand, key: &Key, step: StepId) -> Result<CrewFact,
     // A checkout that is gone is made anew from the run's branch: it has the commits if they are there.
     let worker = errand.bench_of(&step).await?;
     if !worker.workspace.contains_all(&made).await? {
+        push_after(errand, run, &step, &trunk).await?;
         let why = "what was made of it is lost, so it has to be done again".to_owned();
         return Ok(CrewFact::StepConflicted { key, step, files: vec![], why });
     }

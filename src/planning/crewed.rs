@@ -5,6 +5,7 @@ use super::crew::{CrewFact, Escalation, EscalationState, Fallback, Plea, Reminde
 use super::effect::Key;
 use super::lanes::Lane;
 use super::replans::{AskedFor, Fresh};
+use super::revise::Became;
 use super::run::Run;
 use super::work::{Outcome, Work};
 use crate::crew::{Cause, Checkout, Judgement, Target, Verdict, Weighed};
@@ -240,7 +241,7 @@ impl Run {
             (Fallback::Hold, _) => {}
             (Fallback::SkipStep, Some(step)) => {
                 self.accepted.extend(action);
-                self.leave_out_after(&step, "is left out");
+                self.leave_out_after(&step, Became::LeftOut);
                 self.look_for_undecided();
             }
             (Fallback::Stop, _) | (Fallback::SkipStep, None) => {

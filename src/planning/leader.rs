@@ -177,7 +177,12 @@ pub(super) fn called_in<'a>(run: &'a Run, plan: &'a Revision, next: &Next<'_>) -
         lane.checkout == Checkout::Own && lane.is_free() && run.has_unmerged(plan, step)
     };
     let (step, lane) = run.lanes.iter().find(|lane| settles && unmerged(lane))?;
+    let shown = || judgement(run, &lane.key(&run.id, step), None, None);
     let next = match in_lane(run, plan, step, lane) {
+        // A run that is broken asks nobody any more: it may be the model that is gone, or the budget.
+        Some(Next::Ask(_)) if run.broken.is_some() => {
+            shown().map_or(Next::Merge(step), |judged| Next::Note(vec![Fact::Crew(judged)]))
+        }
         Some(judges @ (Next::Ask(_) | Next::Note(_))) => judges,
         Some(_) | None => Next::Merge(step),
     };

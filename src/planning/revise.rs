@@ -15,6 +15,13 @@ use crate::actions::number_of;
 use crate::domain::{Account, AccountId, AccountKind, Millis};
 use crate::plan::{Action, ActionId, Decided, Level, OtherWay, ReplanDecision, ReplanPhase, Step, StepId};
 
+/// Why others cannot go on with a step that they need.
+#[derive(Clone, Copy)]
+pub(super) enum Became {
+    Failed,
+    LeftOut,
+}
+
 impl Run {
     pub(super) fn replans(&mut self, at: Millis, fact: &ReplanFact) {
         match fact {
@@ -360,14 +367,14 @@ impl Run {
             }
             (Settled::GoOn | Settled::SkipStep, step) => {
                 self.accepted.insert(failed);
-                step.into_iter().for_each(|step| self.leave_out_after(&step, "failed"));
+                step.into_iter().for_each(|step| self.leave_out_after(&step, Became::Failed));
                 self.look_for_undecided();
             }
         }
     }
 
     /// What needs a step of which this became cannot be done without it.
-    pub(super) fn leave_out_after(&mut self, failed: &StepId, became: &str) {
+    pub(super) fn leave_out_after(&mut self, failed: &StepId, became: Became) {
         let Some(plan) = self.revisions.last_mut() else { return };
         let mut lost = vec![failed.clone()];
         while let Some(next) = plan
@@ -377,7 +384,10 @@ impl Run {
         {
             lost.push(next.id.clone());
         }
-        let why = format!("it needs {failed}, which {became}");
+        let why = match became {
+            Became::Failed => format!("it needs {failed}, which failed"),
+            Became::LeftOut => format!("it needs {failed}, which is left out"),
+        };
         let undone: Vec<ActionId> = plan
             .actions()
             .filter(|action| lost.contains(&action.task_id) && !self.work.contains_key(&action.id))

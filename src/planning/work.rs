@@ -93,7 +93,11 @@ impl Works {
         if matches!(ended.outcome, Outcome::Failed { .. }) {
             self.failed.insert(action.clone());
         }
+        let pushed = work.on_branch && ended.evidence.pushed == Some(true);
         work.ended = Some(ended);
+        if pushed {
+            self.note_pushed();
+        }
     }
 
     pub(super) fn put_on_branch(&mut self, action: &ActionId, pushed: bool) {
@@ -101,6 +105,17 @@ impl Works {
         work.on_branch = true;
         if let Some(ended) = work.ended.as_mut().filter(|ended| ended.evidence.commit.is_some()) {
             ended.evidence.pushed = Some(pushed);
+        }
+        if pushed {
+            self.note_pushed();
+        }
+    }
+
+    /// Each push takes along all that came before it.
+    fn note_pushed(&mut self) {
+        let on_branch = self.all.values_mut().filter(|work| work.on_branch);
+        for ended in on_branch.filter_map(|work| work.ended.as_mut()) {
+            ended.evidence.pushed = ended.evidence.pushed.map(|_| true);
         }
     }
 
@@ -179,18 +194,12 @@ pub struct Commits {
 }
 
 impl Run {
-    /// Each push takes along all that came before it, so the last one tells.
     #[must_use]
     pub fn commits(&self) -> Commits {
-        let ended = |work: &Work| work.ended.as_ref().map(|ended| ended.evidence.clone());
-        let committed = |evidence: &Evidence| evidence.commit.is_some();
-        let mut all: Vec<(Millis, Evidence)> = (self.work.values())
-            .filter(|work| work.on_branch)
-            .filter_map(|work| Some((work.begun_at, ended(work).filter(committed)?)))
-            .collect();
-        all.sort_by_key(|(begun_at, _)| *begun_at);
-        let pushed = all.last().is_none_or(|(_, evidence)| evidence.pushed != Some(false));
-        Commits { count: all.len(), pushed }
+        let made = (self.work.values().filter(|work| work.on_branch))
+            .filter_map(|work| Some(&work.ended.as_ref()?.evidence))
+            .filter(|evidence| evidence.commit.is_some());
+        Commits { count: made.clone().count(), pushed: made.clone().all(|made| made.pushed != Some(false)) }
     }
 
     #[must_use]

@@ -79,7 +79,8 @@ pub(super) async fn remove_file(file: &Path) -> Result<(), GitError> {
 pub(super) async fn clear_leftovers(git_dir: &Path) -> Result<(), GitError> {
     let git_dir = git_dir.to_owned();
     blocking(move || {
-        clear(&git_dir, |_| true);
+        clear(&git_dir, is_lock);
+        clear(&git_dir.join(OBJECTS), |name| is_lock(name) || name.starts_with("tmp_"));
         Ok(())
     })
     .await
@@ -89,22 +90,28 @@ pub(super) async fn clear_leftovers(git_dir: &Path) -> Result<(), GitError> {
 pub(super) async fn clear_locks(git_dir: &Path) -> Result<(), GitError> {
     let git_dir = git_dir.to_owned();
     blocking(move || {
-        clear(&git_dir, |name| name != OBJECTS);
+        clear(&git_dir, is_lock);
         Ok(())
     })
     .await
 }
 
-fn clear(dir: &Path, enters: impl Fn(&str) -> bool + Copy) {
+/// No branch may be called like that, whereas one may be called `tmp_…`.
+fn is_lock(name: &str) -> bool {
+    name.ends_with(".lock") || name == "gc.pid"
+}
+
+/// Objects that lie in the folder are left alone.
+fn clear(dir: &Path, is_left_over: impl Fn(&str) -> bool + Copy) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let kind = entry.file_type();
         if kind.as_ref().is_ok_and(FileType::is_dir) {
-            if enters(&name) {
-                clear(&entry.path(), enters);
+            if name != OBJECTS {
+                clear(&entry.path(), is_left_over);
             }
-        } else if name.ends_with(".lock") || name.starts_with("tmp_") || name == "gc.pid" {
+        } else if is_left_over(&name) {
             // One that stays makes git fail with a sentence that names it.
             let _ = std::fs::remove_file(entry.path());
         }

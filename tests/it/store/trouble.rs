@@ -171,14 +171,20 @@ fn mount(arguments: &[&str], at: &Path) -> bool {
     Command::new("mount").args(arguments).arg(at).output().is_ok_and(|done| done.status.success())
 }
 
-/// Runs an ignored test of this program in namespaces of its own, where anybody may mount.
+/// Runs an ignored test of this program in namespaces of its own, where anybody may mount. Some machines let nobody make
+/// any: there only the tests remain that cap the pages of the database.
 pub(crate) fn where_it_may_mount(test: &str) {
-    let done = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", test])
-        .output()
-        .unwrap();
+    let within = || {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount"]);
+        command
+    };
+    if !within().arg("true").status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped {test}: this machine allows no namespaces");
+        return;
+    }
+    let done =
+        within().arg(std::env::current_exe().unwrap()).args(["--ignored", "--exact", test]).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(
         done.status.success() && said.contains("1 passed"),

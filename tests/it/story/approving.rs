@@ -47,7 +47,8 @@ async fn what_is_left_out_takes_along_what_the_settings_let_through() {
     assert!(answer.contains("action 4: it needs `task_2`, of which action 3 is left out"), "{answer}");
     let card = scene.card();
     assert!(
-        card.contains("🚀 done") && card.contains("~~**task_3**: Run the tests~~ ⏭ not approved"),
+        card.contains("🚀 done")
+            && card.contains("~~**task_3**: Run the tests~~ ⏭ left out: it needs `task_2`"),
         "{card}"
     );
     bot.ends().await;

@@ -46,6 +46,38 @@ fn checkouts(scene: &Scene) -> Vec<PathBuf> {
         .collect()
 }
 
+/// It begins only when what the one before has made is on the forge, where it looks for it.
+#[tokio::test]
+async fn a_run_that_follows_at_once_goes_on_with_all_that_the_one_before_has_made() {
+    let scene = Scene::on(ForgeKind::Github).await.settings(FOUR);
+    steps(&scene, &[("one", &[]), ("two", &["one"])]);
+    let create = |step: &str| action(step, "create", json!({"path": format!("{step}.md")}));
+    actions(&scene, vec![create("one"), create("two")]);
+    actions(&scene, vec![create("two")]);
+    all_write(&scene);
+    let hook = scene.repo.bare.join("hooks/pre-receive");
+    std::fs::write(&hook, "#!/bin/sh\ntouch pushing\nsleep 2\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bot = scene.start().await;
+    let event = scene.assigned(MARIA);
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&event)).await, 202);
+    scene.until_seen("the push", |scene| scene.repo.bare.join("pushing").exists()).await;
+    post(&bot, MARIA, "@planwright cancel").await;
+    bot.told(MARIA, "@planwright retry").await;
+    bot.stops().await;
+
+    let facts = scene.facts();
+    let at = |kind: &str| facts.iter().rposition(|fact| fact == kind);
+    assert!(at("step_merged") > at("triggered"), "the second run has merged its own: {facts:?}");
+    let first = |kind: &str| facts.iter().position(|fact| fact == kind);
+    assert!(first("step_merged") < at("triggered"), "the first run's work was in before: {facts:?}");
+    let branch = scene.repo.work_branch();
+    for file in ["one.md", "two.md"] {
+        assert!(scene.repo.read(&branch, file).is_some(), "{file}: {}", scene.card());
+    }
+    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+}
+
 /// The push is a part of the merge, and the server takes its time with it.
 #[tokio::test]
 async fn a_merge_that_has_begun_is_finished_and_counted_whatever_becomes_of_the_run() {
