@@ -1,8 +1,7 @@
 //! Purpose: deliveries in the shapes that the forges send become the right events, and bad ones never do harm.
 //!
-//! The fixtures are our own, written in those shapes. To try recorded deliveries as well, install the npm package
-//! `@octokit/webhooks-examples` somewhere and run
-//! `PLANWRIGHT_WEBHOOK_EXAMPLES=…/index.json cargo test --test it recorded -- --ignored`.
+//! The fixtures are our own, written in those shapes. Those that GitHub and its servers at companies have sent come from
+//! the npm package `@octokit/webhooks-examples`, which is installed when the test first needs it.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,6 +16,8 @@ use planwright::domain::{Account, AccountId, AccountKind, Comment, CommentId, Ev
 use planwright::intake::translate::{Confidential, INTERNAL_EVENT, Translated, translate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::mcp::rig::npm_package;
 
 const GITLAB_HOOKS: [&str; 3] = ["Issue Hook", "Merge Request Hook", "Note Hook"];
 const GITHUB_EVENTS: [&str; 5] =
@@ -520,10 +521,16 @@ fn collect_pointers(value: &Value, at: String, pointers: &mut Vec<String>) {
 }
 
 #[test]
-#[ignore = "needs the npm package @octokit/webhooks-examples; see the top of this file"]
 fn recorded_github_deliveries_are_all_readable() {
-    let index =
-        std::env::var_os("PLANWRIGHT_WEBHOOK_EXAMPLES").expect("the path of the package's index.json");
+    let package = npm_package("@octokit/webhooks-examples", "7.6.1");
+    for (server, least) in [("api.github.com", 40), ("ghes-35", 20)] {
+        let events = recorded(&package.join(server).join("index.json"));
+        assert!(events >= least, "only {events} of the deliveries recorded at {server} are for us");
+    }
+}
+
+/// How many of the deliveries in the file are for us. All must be readable.
+fn recorded(index: &Path) -> usize {
     let kinds: Value = serde_json::from_slice(&std::fs::read(index).unwrap()).unwrap();
     let mut events = 0;
     for kind in kinds.as_array().unwrap() {
@@ -536,5 +543,5 @@ fn recorded_github_deliveries_are_all_readable() {
             }
         }
     }
-    assert!(events >= 40, "only {events} of the recorded deliveries are for us");
+    events
 }

@@ -135,17 +135,22 @@ pub(super) async fn all_gone(pids: [u32; 2]) {
 /// The directory of the npm package's program.
 pub(crate) fn everything() -> PathBuf {
     static READY: OnceLock<PathBuf> = OnceLock::new();
-    let package = "@modelcontextprotocol/server-everything";
+    let package = || npm_package("@modelcontextprotocol/server-everything", "2026.8.31");
+    READY.get_or_init(package).join("dist")
+}
+
+/// The directory of a package from npm. For one caller at a time.
+pub(crate) fn npm_package(package: &str, version: &str) -> PathBuf {
     let install = |into: &Path| {
         let into = into.to_str().unwrap();
         let flags = ["--no-audit", "--no-fund", "--ignore-scripts"];
         run(
             "npm",
-            &[&["install", "--prefix", into][..], &flags, &[&format!("{package}@2026.8.31")]].concat(),
+            &[&["install", "--prefix", into][..], &flags, &[&format!("{package}@{version}")]].concat(),
         );
     };
-    let dir = READY.get_or_init(|| installed("everything-2026.8.31", install));
-    dir.join("node_modules").join(package).join("dist")
+    let name = package.rsplit('/').next().unwrap();
+    installed(&format!("{name}-{version}"), install).join("node_modules").join(package)
 }
 
 /// The program of the PyPI package.
@@ -163,7 +168,7 @@ pub(crate) fn clock() -> PathBuf {
 
 /// Installs once for all runs of the tests. A mark tells a whole installation from one that broke off.
 fn installed(name: &str, install: impl FnOnce(&Path)) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-servers").join(name);
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed").join(name);
     let mark = dir.join(".whole");
     if !mark.exists() {
         let _ = std::fs::remove_dir_all(&dir);
