@@ -1,5 +1,7 @@
 //! Purpose: the checkout of a run: made from the mirror, found again after a crash, and removed.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,4 +120,17 @@ pub(super) async fn read(file: &Path) -> Result<Option<String>, GitError> {
 pub(super) async fn write(file: &Path, text: String) -> Result<(), GitError> {
     let file = file.to_owned();
     blocking(move || std::fs::write(file, text).map_err(|error| trouble(&error))).await
+}
+
+/// To the disk, as git does it with what it finds everything else by.
+pub(super) async fn write_through(file: &Path, text: String) -> Result<(), GitError> {
+    let file = file.to_owned();
+    blocking(move || {
+        let written = File::create(file).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(|error| trouble(&error))
+    })
+    .await
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::call::{blocking, trouble};
-use super::checkout::{DONE, read, remove, write};
+use super::checkout::{DONE, read, remove, write, write_through};
 use super::names::{LANE_PREFIX, branch_ref, check_lane};
 use super::workspace::Workspace;
 use super::{Commit, GitError, Workspaces, folders};
@@ -56,8 +56,8 @@ impl Workspace {
             folders::make(dir).await?;
         }
         // A repository is this: which branch it is on, where that stands, settings, objects, and where its history ends.
-        write(&git_dir.join("HEAD"), format!("ref: {branch}\n")).await?;
-        write(&place, format!("{}\n", lane.start())).await?;
+        write_through(&git_dir.join("HEAD"), format!("ref: {branch}\n")).await?;
+        write_through(&place, format!("{}\n", lane.start())).await?;
         for file in ["config", "info/attributes", "shallow"] {
             if let Some(text) = read(&self.git_dir().join(file)).await? {
                 write(&git_dir.join(file), text).await?;
