@@ -1,31 +1,26 @@
 //! Purpose: group commit: deliveries that arrive while the disk is busy are written together, with one sync.
-//!
-//! Who leads (see `lead`) writes all parcels that stand in line. If it vanishes while it commits, the others stand in
-//! line again; should the commit have got through after all, they hear `Seen` instead of `New`, which is true as well.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use sqlx::AnyConnection;
 
 use super::error::concerns_one_row;
 use super::inbox::{Parcel, Put};
-use super::lead::{Lead, Line, Told};
-use super::open::Writer;
+use super::scribe::{self, Line, Orders};
 use super::{Store, StoreError};
 
 pub(super) struct Inbox {
-    line: Line<Parcel, Answer>,
+    line: Line<Parcel, Put>,
     last_arrival: Mutex<i64>,
     /// Random, below 2^19: tells the arrivals of one process from those of another in the same millisecond.
     nonce: i64,
     deliveries: AtomicU64,
     commits: AtomicU64,
-    since_checkpoint: AtomicUsize,
 }
 
-type Waiting = super::lead::Waiting<Parcel, Answer>;
+type Waiting = scribe::Waiting<Parcel, Put>;
 type Answer = Result<Put, StoreError>;
 
 /// How well the group commit works: deliveries put so far, and the commits they took.
@@ -35,10 +30,9 @@ pub struct InboxStats {
     pub commits: u64,
 }
 
-const BATCH_ROWS: usize = 256;
-const CHECKPOINT_ROWS: usize = 1_000;
 /// A batch of large bodies would hold up the small ones behind it.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
+const BATCH_ROWS: usize = 256;
 
 impl Store {
     #[must_use]
@@ -50,64 +44,30 @@ impl Store {
         }
     }
 
-    pub(super) async fn put_parcel(&self, parcel: Arc<Parcel>) -> Answer {
-        let mut place = self.shared.inbox.line.stand(parcel);
-        loop {
-            match place.told().await {
-                Told::Answer(answer) => return answer,
-                Told::Lead(lead) => {
-                    self.lead(&lead).await;
-                    // The next may lead meanwhile.
-                    drop(lead);
-                    self.checkpoint_if_due().await;
-                }
-            }
-        }
+    pub(super) async fn put_parcel(&self, parcel: Parcel) -> Answer {
+        self.shared.inbox.line.ask(parcel).await
     }
 
-    async fn lead(&self, lead: &Lead<Parcel, Answer>) {
-        let writer = self.writer().await;
-        let batch = take_batch(lead);
-        let result = match writer {
-            Ok(writer) => self.write_batch(writer, &batch).await,
-            Err(error) => Err(Failure::ForAll(error)),
-        };
-        match result {
-            Ok((puts, writer)) => {
-                writer.keep();
-                answer_each(batch, puts.into_iter().map(Ok));
-            }
-            Err(Failure::PerhapsOne(_)) if batch.len() > 1 => self.write_one_by_one(batch).await,
-            Err(failure) => {
-                let count = batch.len();
-                answer_each(batch, std::iter::repeat_n(Err(failure.into_error()), count));
-            }
+    pub(super) async fn put_all(&self, batch: &[Waiting]) -> Vec<Answer> {
+        match self.write_batch(batch).await {
+            Ok(puts) => puts.into_iter().map(Ok).collect(),
+            Err(Failure::PerhapsOne(_)) if batch.len() > 1 => self.put_one_by_one(batch).await,
+            Err(failure) => vec![Err(failure.into_error()); batch.len()],
         }
     }
 
     /// One bad row must not cost the others their place.
-    async fn write_one_by_one(&self, batch: Vec<Waiting>) {
-        for waiting in batch {
-            let result = match self.writer().await {
-                Ok(writer) => self.write_batch(writer, std::slice::from_ref(&waiting)).await,
-                Err(error) => Err(Failure::ForAll(error)),
-            };
-            let put = result.map_err(Failure::into_error).map(|(puts, writer)| {
-                writer.keep();
-                puts.first().copied().unwrap_or(Put::Seen)
-            });
-            answer_each(vec![waiting], [put]);
+    async fn put_one_by_one(&self, batch: &[Waiting]) -> Vec<Answer> {
+        let mut answers = Vec::with_capacity(batch.len());
+        for one in batch.chunks(1) {
+            let put = self.write_batch(one).await.map_err(Failure::into_error);
+            answers.push(put.map(|puts| puts.first().copied().unwrap_or(Put::Seen)));
         }
+        answers
     }
 
-    async fn write_batch<'w>(
-        &self,
-        mut writer: Writer<'w>,
-        batch: &[Waiting],
-    ) -> Result<(Vec<Put>, Writer<'w>), Failure> {
-        if batch.is_empty() {
-            return Ok((Vec::new(), writer));
-        }
+    async fn write_batch(&self, batch: &[Waiting]) -> Result<Vec<Put>, Failure> {
+        let mut writer = self.writer().await.map_err(Failure::ForAll)?;
         let rows: Vec<Arriving<'_>> =
             batch.iter().map(|waiting| self.shared.inbox.arrive(&waiting.order)).collect();
         let puts = if rows.len() <= ROWS {
@@ -118,25 +78,11 @@ impl Store {
             transaction.commit().await?;
             puts
         };
+        writer.keep();
         let inbox = &self.shared.inbox;
         inbox.deliveries.fetch_add(rows.len() as u64, Ordering::Relaxed);
         inbox.commits.fetch_add(1, Ordering::Relaxed);
-        inbox.since_checkpoint.fetch_add(rows.len(), Ordering::Relaxed);
-        Ok((puts, writer))
-    }
-
-    /// Moves the log into the database beside the writer, who would otherwise do it and hold up a whole batch. It costs
-    /// the leader some milliseconds before its own answer goes out, once in a thousand deliveries.
-    async fn checkpoint_if_due(&self) {
-        let since = &self.shared.inbox.since_checkpoint;
-        if since.load(Ordering::Relaxed) < CHECKPOINT_ROWS
-            || since.swap(0, Ordering::Relaxed) < CHECKPOINT_ROWS
-        {
-            return;
-        }
-        if let Err(error) = self.checkpoint().await {
-            tracing::debug!(%error, "the log of the database was not moved this time; the writer will do it");
-        }
+        Ok(puts)
     }
 }
 
@@ -148,34 +94,25 @@ struct Arriving<'p> {
 }
 
 impl Inbox {
+    pub(super) fn new() -> (Self, Orders<Parcel, Put>) {
+        let (line, orders) =
+            scribe::line(BATCH_BYTES, |parcel: &Parcel| parcel.body.len().max(BATCH_BYTES / BATCH_ROWS));
+        let inbox = Self {
+            line,
+            last_arrival: Mutex::new(i64::MIN),
+            nonce: (RandomState::new().build_hasher().finish() >> 45).cast_signed(),
+            deliveries: AtomicU64::default(),
+            commits: AtomicU64::default(),
+        };
+        (inbox, orders)
+    }
+
     /// The arrival grows with every call and follows the clock, so that order survives a restart as well.
     fn arrive<'p>(&self, parcel: &'p Parcel) -> Arriving<'p> {
         let mut last = self.last_arrival.lock().unwrap_or_else(PoisonError::into_inner);
         let by_clock = parcel.received_at.saturating_mul(1 << 20).saturating_add(self.nonce);
         *last = by_clock.max(last.saturating_add(1));
         Arriving { parcel, arrival: *last }
-    }
-}
-
-fn take_batch(lead: &Lead<Parcel, Answer>) -> Vec<Waiting> {
-    let (mut rows, mut bytes) = (0, 0);
-    lead.take(|parcel| {
-        rows += 1;
-        bytes += parcel.body.len();
-        rows <= BATCH_ROWS && bytes <= BATCH_BYTES
-    })
-}
-
-impl Default for Inbox {
-    fn default() -> Self {
-        Self {
-            line: Line::default(),
-            last_arrival: Mutex::new(i64::MIN),
-            nonce: (RandomState::new().build_hasher().finish() >> 45).cast_signed(),
-            deliveries: AtomicU64::default(),
-            commits: AtomicU64::default(),
-            since_checkpoint: AtomicUsize::default(),
-        }
     }
 }
 
@@ -198,14 +135,8 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-fn answer_each(batch: Vec<Waiting>, results: impl IntoIterator<Item = Answer>) {
-    for (waiting, result) in batch.into_iter().zip(results) {
-        waiting.answer(result);
-    }
-}
-
-/// Puts the rows in and tells for each whether it is new. A trigger makes their threads due. Mostly all are, and then their number says so; asking the database to return
-/// the new keys would cost a message between threads for each.
+/// Puts the rows in and tells for each whether it is new. Mostly all are, and then their number says so; asking the
+/// database to return the new keys would cost a message between threads for each. A trigger makes their threads due.
 async fn insert(connection: &mut AnyConnection, rows: &[Arriving<'_>]) -> Result<Vec<Put>, sqlx::Error> {
     let mut inserted = 0;
     for (sql, chunk) in statements(&INSERTS, rows) {
@@ -294,7 +225,7 @@ mod tests {
 
     #[test]
     fn arrivals_only_grow() {
-        let inbox = Inbox::default();
+        let (inbox, _orders) = Inbox::new();
         let parcel = |received_at| Parcel {
             key: String::new(),
             thread: None,

@@ -1,7 +1,5 @@
 //! Purpose: the inbox: a verified delivery is stored once under its key, waits for its thread, and is remembered.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use sqlx::{AnyConnection, Row as _};
 
@@ -50,7 +48,7 @@ impl Store {
     /// [`StoreError::Unavailable`] when it could not be stored; then it is not stored.
     pub async fn put(&self, delivery: NewDelivery) -> Result<Put, StoreError> {
         let parcel = Parcel::pack(delivery).await?;
-        self.put_parcel(Arc::new(parcel)).await
+        self.put_parcel(parcel).await
     }
 
     /// The deliveries that wait for the leased thread, oldest first, at most 100.
@@ -117,20 +115,6 @@ pub(super) async fn is_pending(
     let keys: Vec<String> =
         sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).bind(thread).fetch_all(connection).await?;
     Ok(keys.iter().any(|key| !but.contains(key)))
-}
-
-/// Whether this delivery still waits for the thread.
-pub(super) async fn waits(
-    connection: &mut AnyConnection,
-    thread: &str,
-    key: &str,
-) -> Result<bool, sqlx::Error> {
-    let row = sqlx::query("SELECT 1 FROM deliveries WHERE key = $1 AND thread = $2 AND state = 'pending'")
-        .bind(key)
-        .bind(thread)
-        .fetch_optional(connection)
-        .await?;
-    Ok(row.is_some())
 }
 
 /// Marks deliveries of the thread as done and drops their bodies: only the key is needed from here on.

@@ -128,28 +128,6 @@ pub(super) async fn write_turn(
     Ok(Appended::Done(rows))
 }
 
-/// Whether a turn that would have had these rows is in the database. Its thread's lease was held all the time, so nobody
-/// else can have written them.
-pub(super) async fn is_written(
-    connection: &mut AnyConnection,
-    lease: &ThreadLease,
-    turn: &Turn,
-    rows: &[Row],
-) -> Result<bool, sqlx::Error> {
-    let thread = lease.thread().to_string();
-    if let Some(row) = rows.last() {
-        let line: Option<String> =
-            sqlx::query_scalar("SELECT line FROM journal WHERE thread = $1 AND seq = $2")
-                .bind(thread)
-                .bind(row.seq)
-                .fetch_optional(connection)
-                .await?;
-        return Ok(line.as_ref() == Some(&row.line));
-    }
-    let Some(key) = turn.consumed.first() else { return Ok(false) };
-    Ok(!inbox::waits(connection, &thread, key).await?)
-}
-
 /// The number and hash of a thread's newest line.
 struct Head {
     seq: i64,

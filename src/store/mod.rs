@@ -3,7 +3,7 @@
 //! One database holds everything that is decided on; the JSONL history beside it is a copy that people and programs can
 //! read without us. In reading order:
 //!
-//! - `lead`: how callers share one write.
+//! - `scribe`: how callers share one write.
 //! - `inbox`, `batch`: verified deliveries come in under a unique key; many that arrive together share one sync to disk.
 //! - `leases`: one owner per thread at a time, with a fencing number that every later write must show.
 //! - `journal`, `turns`: a turn is written whole or not at all: facts, consumed deliveries and timers together; turns of
@@ -25,11 +25,11 @@ mod history;
 mod history_read;
 mod inbox;
 mod journal;
-mod lead;
 mod leases;
 mod line;
 mod location;
 mod open;
+mod scribe;
 mod transcripts;
 mod turns;
 
