@@ -81,21 +81,32 @@ impl Taker {
         if declared.is_some_and(|length| length > self.limits.body_bytes) {
             return Err(NotTaken::TooLarge);
         }
+        let mut next = incoming.next().await?;
+        // A small body mostly comes as one chunk, which need not be copied.
+        if let Some(whole) = next.take_if(|chunk| Some(chunk.len()) == declared && self.is_small(chunk.len()))
+        {
+            return Ok(Taken { bytes: whole, share: None });
+        }
         let mut bytes = BytesMut::with_capacity(declared.unwrap_or(0).min(self.limits.small_body_bytes));
         let mut share = None;
-        while let Some(chunk) = incoming.next().await? {
+        while let Some(chunk) = next {
             let length = bytes.len() + chunk.len();
             if length > self.limits.body_bytes {
                 return Err(NotTaken::TooLarge);
             }
-            if length > self.limits.small_body_bytes && share.is_none() {
+            if !self.is_small(length) && share.is_none() {
                 let whole = declared.unwrap_or(self.limits.body_bytes).max(length);
                 share = Some(self.share_of_budget(whole, incoming).await?);
                 bytes.reserve(whole - bytes.len());
             }
             bytes.extend_from_slice(&chunk);
+            next = incoming.next().await?;
         }
         Ok(Taken { bytes: bytes.freeze(), share })
+    }
+
+    fn is_small(&self, length: usize) -> bool {
+        length <= self.limits.small_body_bytes
     }
 
     async fn share_of_budget(

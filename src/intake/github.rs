@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::translate::{Gap, Refusal, Text, complaint, time};
+use super::translate::{Gap, Refusal, Text, complaint, parse, time};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, CommentId, Event, EventKind, ForgeKind, Millis, Project,
     ThreadRef,
@@ -15,8 +15,8 @@ pub(super) fn read(event: &str, body: &[u8]) -> Result<Vec<Event>, Refusal> {
     ) {
         return Err(Refusal::NotForUs("a GitHub event that we do not follow"));
     }
-    let payload: Payload<'_> = serde_json::from_slice(body)
-        .map_err(|error| Refusal::unreadable(thread_alone(body), complaint(body, &error)))?;
+    let payload: Payload<'_> =
+        parse(body).map_err(|error| Refusal::unreadable(thread_alone(body), complaint(body, &error)))?;
     let thread = payload.thread();
     let (kind, at) = match payload.happened(event) {
         Ok(happened) => happened,
@@ -28,7 +28,7 @@ pub(super) fn read(event: &str, body: &[u8]) -> Result<Vec<Event>, Refusal> {
 
 /// The thread of a payload whose other parts cannot be read.
 fn thread_alone(body: &[u8]) -> Option<ThreadRef> {
-    let place: Place<'_> = serde_json::from_slice(body).ok()?;
+    let place: Place<'_> = parse(body).ok()?;
     thread_of(place.repository?.full_name.as_deref()?, place.issue.or(place.pull_request)?.number?).ok()
 }
 

@@ -8,12 +8,12 @@ use std::collections::HashSet;
 use std::hash::Hash;
 
 use super::gitlab_payload::{Attributes, Change, Payload, Place, User};
-use super::translate::{Confidential, Gap, Refusal, complaint, time};
+use super::translate::{Confidential, Gap, Refusal, complaint, parse, time};
 use crate::domain::{Account, Comment, CommentId, Event, EventKind, ForgeKind, Millis, Project, ThreadRef};
 
 pub(super) fn read(event: &str, body: &[u8], confidential: Confidential) -> Result<Vec<Event>, Refusal> {
     let hook = Hook::named(event).ok_or(Refusal::NotForUs("a GitLab event that we do not follow"))?;
-    let payload: Payload<'_> = serde_json::from_slice(body)
+    let payload: Payload<'_> = parse(body)
         .map_err(|error| Refusal::unreadable(thread_alone(hook, body), complaint(body, &error)))?;
     if confidential == Confidential::Ignored
         && (event.starts_with("Confidential") || is_confidential(&payload))
@@ -93,7 +93,7 @@ fn thread_of(hook: Hook, payload: &Payload<'_>) -> Result<ThreadRef, Refusal> {
 
 /// The thread of a payload whose other parts cannot be read.
 fn thread_alone(hook: Hook, body: &[u8]) -> Option<ThreadRef> {
-    let place: Place<'_> = serde_json::from_slice(body).ok()?;
+    let place: Place<'_> = parse(body).ok()?;
     let project = place.project?.path_with_namespace?;
     let own = place.object_attributes.and_then(|it| it.iid);
     let (issue, merge_request) = match hook {

@@ -51,8 +51,7 @@ pub fn translate(forge: ForgeKind, event: &str, body: &[u8], confidential: Confi
 }
 
 fn our_own(forge: ForgeKind, body: &[u8]) -> Result<Vec<Event>, Refusal> {
-    let event: Event =
-        serde_json::from_slice(body).map_err(|e| Refusal::unreadable(None, complaint(body, &e)))?;
+    let event: Event = parse(body).map_err(|e| Refusal::unreadable(None, complaint(body, &e)))?;
     if event.thread.project.forge != forge {
         let why = format!("the event is about {}, but came in for {forge}", event.thread);
         return Err(Refusal::unreadable(Some(event.thread), why));
@@ -86,6 +85,15 @@ impl Gap {
             Self::NotForUs(why) => Refusal::NotForUs(why),
             Self::Missing(field) => Refusal::unreadable(thread, format!("the payload has no `{field}`")),
         }
+    }
+}
+
+/// Asks once whether all of it is UTF-8, which is far cheaper than string by string. A body that is not may still be
+/// good where we read it.
+pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> serde_json::Result<T> {
+    match std::str::from_utf8(body) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(body),
     }
 }
 
