@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use planwright::domain::VERBS;
 
@@ -22,6 +23,8 @@ const IO_STD: [&str; 5] = ["fs", "net", "env", "process", "thread"];
 
 const TOP_LEVEL: [&str; 7] =
     ["Cargo.lock", "Cargo.toml", "README.md", "config.yaml.example", "deploy", "src", "tests"];
+const PERMISSIVE: [&str; 8] =
+    ["MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0", "CDLA-Permissive-2.0", "MIT-0"];
 /// Where files are opened. Everywhere else many threads share few workers, and none of them may wait for a disk; what
 /// they need of one they ask of these.
 const OPEN_FILES: [&str; 5] = ["src/cli/", "src/config/", "src/forge/local/", "src/store/", "src/tools/"];
@@ -122,6 +125,16 @@ fn dependencies_are_used(manifest: &str, section: &str, code: &str) -> Vec<Strin
     let is_used = |name: &String| begins_a_path(code, name) || code.contains(&format!("use {name};"));
     let unused = names.into_iter().filter(|name| !is_used(name));
     unused.map(|name| format!("`{name}` of [{section}] is used nowhere")).collect()
+}
+
+/// Whoever ships the binary ships all of it: of each licence that a package comes under there is one here that asks for
+/// no more than to be named.
+fn licences_are_permissive(packages: &[(String, String)]) -> Vec<String> {
+    let is_free =
+        |part: &str| part.split(" OR ").any(|one| PERMISSIVE.contains(&one.trim_matches(['(', ')', ' '])));
+    let is_fine = |licence: &str| licence.replace('/', " OR ").split(" AND ").all(is_free);
+    let strict = packages.iter().filter(|(_, licence)| !is_fine(licence));
+    strict.map(|(name, licence)| format!("`{name}` comes under `{licence}`")).collect()
 }
 
 /// Whoever builds it is told the version of Rust that the compiler is told, and gets it in the image.
@@ -240,6 +253,18 @@ fn every_dependency_is_used() {
     };
     assert_eq!(dependencies_are_used(&manifest, "dependencies", &of(&["src"])), Vec::<String>::new());
     assert_eq!(dependencies_are_used(&manifest, "dev-dependencies", &of(&["tests"])), Vec::<String>::new());
+}
+
+#[test]
+fn every_licence_is_permissive() {
+    let cargo = ["metadata", "--format-version=1", "--locked", "--offline", "--filter-platform=host-tuple"];
+    let out = Command::new(env!("CARGO")).args(cargo).current_dir(root()).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let text = |package: &serde_json::Value, key: &str| package[key].as_str().unwrap_or("nothing").to_owned();
+    let packages = metadata["packages"].as_array().unwrap();
+    let packages: Vec<_> = packages.iter().map(|p| (text(p, "name"), text(p, "license"))).collect();
+    assert!(packages.len() > 100, "{}", packages.len());
+    assert_eq!(licences_are_permissive(&packages), Vec::<String>::new());
 }
 
 #[test]
@@ -411,6 +436,17 @@ fn dependencies_are_used_bites() {
     assert_eq!(wrong("use hex;"), 1);
     assert_eq!(wrong("my_hex::encode(tokio_util)"), 2, "parts of other names, and a name alone");
     assert_eq!(dependencies_are_used(manifest, "dev-dependencies", "hex::x").len(), 1, "no such section");
+}
+
+#[test]
+fn licences_are_permissive_bites() {
+    let wrong = |licence: &str| licences_are_permissive(&[("x".to_owned(), licence.to_owned())]).len();
+    for free in ["MIT", "MIT/Apache-2.0", "GPL-3.0 OR MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"] {
+        assert_eq!(wrong(free), 0, "{free}");
+    }
+    for strict in ["GPL-3.0", "MIT AND GPL-3.0", "(MIT OR ISC) AND (GPL-2.0 OR GPL-3.0)", "nothing", ""] {
+        assert_eq!(wrong(strict), 1, "{strict}");
+    }
 }
 
 #[test]
