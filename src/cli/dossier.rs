@@ -63,6 +63,7 @@ fn ends_plan(fact: &Fact) -> bool {
         Fact::Triggered { .. } | Fact::PlanProposed { .. } | Fact::Rejected { .. } => true,
         Fact::Refused { .. }
         | Fact::LanguageSeen { .. }
+        | Fact::Forgotten { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. }
         | Fact::CommentArrived { .. }
@@ -184,6 +185,7 @@ impl Dossier {
             | Fact::PlanProposed { .. }
             | Fact::Refused { .. }
             | Fact::LanguageSeen { .. }
+            | Fact::Forgotten { .. }
             | Fact::Noticed { .. }
             | Fact::Replied { .. }
             | Fact::CommentArrived { .. }

@@ -31,6 +31,9 @@ impl Explainer {
             Fact::LanguageSeen { lang } => {
                 format!("people are answered in {} here", lang.name().unwrap_or("English"))
             }
+            Fact::Forgotten { entries, .. } => {
+                format!("the {entries} entries before this one were removed, as `store.keep_days` wants it")
+            }
             Fact::Refused { by, what, needs, has, .. } => refused(by, what, *needs, *has),
             Fact::Noticed { by, notice: about, .. } => format!("{} {}", at(by), notice(about)),
             Fact::CommentArrived { by, permission, used, .. } => heard(by, *permission, "commented", *used),

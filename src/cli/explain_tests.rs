@@ -300,6 +300,7 @@ fn is_own(fact: &Fact) -> bool {
     match fact {
         Fact::Triggered { .. }
         | Fact::LanguageSeen { .. }
+        | Fact::Forgotten { .. }
         | Fact::Refused { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. }

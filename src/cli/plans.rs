@@ -32,6 +32,9 @@ pub(super) async fn export(dir: &Path, histories: &[PathBuf], config: &Config) -
             complain(&format!("planwright: only what stands before the damage is exported: {damage}"));
             code = ExitCode::FAILURE;
         }
+        if journal.entries.is_empty() {
+            continue;
+        }
         let thread = thread_of(path)?;
         for (folder, dossier) in named(collect(&journal.entries)) {
             let diffs = diffs(&dossier, &thread, &workspaces).await;

@@ -172,7 +172,7 @@ mod tests {
             ),
             (
                 "store: { path: x }",
-                "config.yaml:1:10: unknown key `path` in `store`; only `url` is known there",
+                "config.yaml:1:10: unknown key `path` in `store`; known are `url` and `keep_days`",
             ),
             (
                 "repos:\n  - match: 'github:a/*'\n    planing: {}",

@@ -35,11 +35,14 @@ impl Default for Server {
 pub struct Store {
     /// `sqlite://path`; the directory is made when it does not exist.
     pub url: StoreUrl,
+    /// Days after which a thread is forgotten that has no run under way and where nothing has happened since: its
+    /// journal, its history file, its logs and checkouts. Null: never.
+    pub keep_days: Option<NonZeroU32>,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { url: StoreUrl("sqlite://./data/planwright.db".to_owned()) }
+        Self { url: StoreUrl("sqlite://./data/planwright.db".to_owned()), keep_days: None }
     }
 }
 

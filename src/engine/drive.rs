@@ -163,6 +163,9 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
     };
     loop {
         drive.take_deliveries().await?;
+        if drive.forget_if_due().await? {
+            return Ok(Rest::Until(None));
+        }
         drive.drop_unwanted();
         drive.put_away_left();
         let timers = drive.start_effects().await?;
@@ -438,7 +441,7 @@ impl Drive<'_> {
 
     /// What a run that has ended has made is on the forge before another begins, which looks for it there. False while
     /// something of it is still under way.
-    async fn close_last(&self) -> bool {
+    pub(super) async fn close_last(&self) -> bool {
         let errand = self.errand();
         let has_worked = errand.run.as_ref().is_some_and(|run| !run.is_live() && !run.work.is_empty());
         if !has_worked || self.ctx.only_hears {

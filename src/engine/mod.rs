@@ -35,6 +35,7 @@ mod deliver;
 mod desk;
 mod drive;
 mod errand;
+mod forget;
 mod gate;
 mod gather;
 mod hands;

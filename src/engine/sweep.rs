@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use super::ctx::Ctx;
 use super::desk::load_record;
-use super::{KEEP_DELIVERIES_MS, boxes, publish, route};
+use super::{KEEP_DELIVERIES_MS, boxes, forget, publish, route};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Thread, ThreadRef,
 };
 use crate::forge::Forge;
 use crate::intake::translate::INTERNAL_EVENT;
-use crate::planning::{EndState, Record, StopReason, Trigger};
+use crate::planning::{Record, Trigger};
 use crate::render;
 use crate::store::{NewDelivery, Put};
 
@@ -61,7 +61,7 @@ async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge) -> anyhow::Resul
 /// A thread that waits for the bot, but never had a run (or whose run was stopped by taking away what is back now).
 async fn look_for_start(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow::Result<()> {
     let record = load_record(ctx, thread).await?;
-    if !may_start(&record) {
+    if !record.may_start() {
         return Ok(());
     }
     let bot = forge.me().await?;
@@ -91,24 +91,16 @@ fn accepts_confidential(ctx: &Ctx) -> bool {
     ctx.config.forges.gitlab.as_ref().is_some_and(|gitlab| gitlab.confidential)
 }
 
-fn may_start(record: &Record) -> bool {
-    if record.turned_away {
-        return false;
-    }
-    match record.run.as_ref().map(|run| run.end.as_ref()) {
-        None => true,
-        Some(None) => false,
-        Some(Some(end)) => match &end.state {
-            EndState::Stopped { why, .. } => *why != StopReason::Closed,
-            EndState::Completed | EndState::Cancelled { .. } | EndState::Failed { .. } => false,
-        },
-    }
-}
-
 /// A live run whose thread was closed, that lost what started it, or that people wrote to.
 async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow::Result<()> {
     let record = load_record(ctx, thread).await?;
-    let Some(run) = record.live_run() else { return Ok(()) };
+    let Some(run) = record.live_run() else {
+        return if forget::is_due(ctx, &record) {
+            Ok(ctx.store.wake(thread, ctx.now()).await?)
+        } else {
+            Ok(())
+        };
+    };
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
     if let Some(kind) =

@@ -71,6 +71,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         | Fact::Triggered { .. }
         | Fact::Refused { .. }
         | Fact::LanguageSeen { .. }
+        | Fact::Forgotten { .. }
         | Fact::Noticed { .. }
         | Fact::Replied { .. } => {}
     }

@@ -54,6 +54,12 @@ pub enum Fact {
     LanguageSeen {
         lang: Lang,
     },
+    /// All that came before was removed, as the settings want it for a thread long quiet.
+    Forgotten {
+        entries: i64,
+        /// Whether what was known of the thread let a standing wish begin a run.
+        may_start: bool,
+    },
     /// What an earlier fact called for is on the thread: a comment, or only a reaction.
     Replied {
         key: Key,
@@ -306,7 +312,11 @@ impl Fact {
     pub fn is_of_thread(&self) -> bool {
         matches!(
             self,
-            Self::Refused { .. } | Self::Noticed { .. } | Self::LanguageSeen { .. } | Self::Replied { .. }
+            Self::Refused { .. }
+                | Self::Noticed { .. }
+                | Self::LanguageSeen { .. }
+                | Self::Forgotten { .. }
+                | Self::Replied { .. }
         )
     }
 
@@ -344,6 +354,7 @@ impl Fact {
             Self::Crew(fact) => fact.spoken_in(),
             Self::Replied { .. }
             | Self::LanguageSeen { .. }
+            | Self::Forgotten { .. }
             | Self::DescriptionEdited { .. }
             | Self::Stopped { .. }
             | Self::AskBegun { .. }

@@ -7,7 +7,7 @@ use super::apply::apply;
 use super::effect::Key;
 use super::entry::Entry;
 use super::fact::Fact;
-use super::notice::{Notice, Trigger};
+use super::notice::{Notice, StopReason, Trigger};
 use super::proposal::Request;
 use super::replanned::outline;
 use super::run::{EndState, Run, RunId};
@@ -25,8 +25,11 @@ pub struct Record {
     pub run: Option<Arc<Run>>,
     /// The number of the last entry.
     pub seq: i64,
-    /// Whether somebody's wish for a run was turned down since the last one: then the standing wish is no news.
+    /// Whether somebody's wish for a run was turned down since the last one, or what came of it is forgotten: then the
+    /// standing wish is no news.
     pub turned_away: bool,
+    /// When something was last written down that is not forgotten.
+    last_at: Option<Millis>,
     /// Comments that are still to be written.
     pub owed: Vec<Owed>,
     taken: BTreeSet<CommentId>,
@@ -117,13 +120,38 @@ impl Record {
         self.taken.contains(&comment)
     }
 
+    /// Whether a wish for a run that stands on the forge may begin one, if nobody has told of it.
+    #[must_use]
+    pub fn may_start(&self) -> bool {
+        if self.turned_away {
+            return false;
+        }
+        match self.run.as_ref().map(|run| run.end.as_ref()) {
+            None => true,
+            Some(None) => false,
+            Some(Some(end)) => match &end.state {
+                EndState::Stopped { why, .. } => *why != StopReason::Closed,
+                EndState::Completed | EndState::Cancelled { .. } | EndState::Failed { .. } => false,
+            },
+        }
+    }
+
+    /// Whether nothing is under way, owed or written down since then, so that it may be forgotten.
+    #[must_use]
+    pub fn is_quiet_since(&self, then: Millis) -> bool {
+        self.live_run().is_none() && self.owed.is_empty() && self.last_at.is_some_and(|at| at < then)
+    }
+
     pub fn apply(&mut self, entry: &Entry) {
         self.seq = entry.seq;
+        self.last_at = Some(entry.at);
         self.taken.extend(entry.fact.spoken_in());
         if let Fact::Replied { key, .. } = &entry.fact {
             self.settle(key, entry.at);
         } else if let Fact::LanguageSeen { lang } = &entry.fact {
             self.spoken = *lang;
+        } else if let Fact::Forgotten { may_start, .. } = &entry.fact {
+            *self = Self { seq: entry.seq, turned_away: !may_start, ..Self::default() };
         } else if entry.fact.is_of_thread() {
             self.owe(entry);
         } else if matches!(entry.fact, Fact::Triggered { .. }) {

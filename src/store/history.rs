@@ -16,7 +16,7 @@ use anyhow::Context;
 use super::Store;
 use super::history_read::{Line, Lines, Tail};
 use super::journal::{PAGE, Row};
-use super::line::{check, hash_of, prev_of};
+use super::line::{FORGOTTEN, check, hash_of, prev_of};
 use crate::domain::{ThreadKind, ThreadRef};
 
 #[derive(Debug, Clone)]
@@ -139,6 +139,21 @@ impl History {
         self.mend(store, thread, file).await
     }
 
+    /// Removes all lines, and what was put aside of them. The file is made again from the journal, so the lines come
+    /// back if that does not forget them as well.
+    ///
+    /// # Errors
+    /// When a file cannot be changed.
+    pub async fn clear(&self, thread: &ThreadRef) -> anyhow::Result<()> {
+        blocking(self.path(thread), |path| {
+            let (file, _) = open_locked(path)?;
+            file.set_len(0)?;
+            file.sync_all()?;
+            side_files(path)?.iter().try_for_each(std::fs::remove_file)
+        })
+        .await
+    }
+
     async fn open(&self, thread: &ThreadRef) -> anyhow::Result<(File, End)> {
         let path = self.path(thread);
         blocking(path, open_locked).await
@@ -163,6 +178,14 @@ impl History {
 
     async fn mend(&self, store: &Store, thread: &ThreadRef, file: File) -> anyhow::Result<Caught> {
         let path = self.path(thread);
+        if let [first] = store.journal_page(thread, 0, 1).await?.as_slice()
+            && first.kind == FORGOTTEN
+            && begins_before(&path, first.seq)?
+        {
+            // Lines that came back after they were removed are no damage.
+            file.set_len(0)?;
+            return self.complete(store, thread, file, 0).await;
+        }
         let mut sound = Sound::begin(&path)?;
         while sound.mismatch.is_none() {
             let page = store.journal_page(thread, sound.seq, PAGE).await?;
@@ -283,6 +306,13 @@ impl Sound {
     }
 }
 
+/// Whether the file begins with a sound line from before this one.
+fn begins_before(path: &Path, seq: i64) -> io::Result<bool> {
+    let first = Lines::new(File::open(path)?).next()?;
+    let Some(Line::Whole(line)) = first else { return Ok(false) };
+    Ok(check(&line).is_ok_and(|line| line.seq < seq))
+}
+
 /// Keeps the damaged part in a file of its own, safely on disk, before it is cut off.
 fn put_aside(path: &Path, mut file: File, sound: Sound) -> io::Result<(File, Option<Damage>)> {
     let Some((byte_offset, what)) = sound.mismatch else { return Ok((file, None)) };
@@ -292,6 +322,15 @@ fn put_aside(path: &Path, mut file: File, sound: Sound) -> io::Result<(File, Opt
     kept.sync_all()?;
     file.set_len(byte_offset)?;
     Ok((file, Some(Damage { line: sound.count + 1, byte_offset, what, kept_in })))
+}
+
+/// What [`side_file`] made beside this one.
+fn side_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(vec![]) };
+    let beginning = format!("{}.damaged-", name.to_string_lossy());
+    let entries = std::fs::read_dir(dir)?.collect::<io::Result<Vec<_>>>()?;
+    let beside = entries.iter().filter(|entry| entry.file_name().to_string_lossy().starts_with(&beginning));
+    Ok(beside.map(std::fs::DirEntry::path).collect())
 }
 
 /// `12.jsonl.damaged-7`; when that exists, `12.jsonl.damaged-7.2` and so on: evidence is never written over.

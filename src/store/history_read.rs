@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::line::{Checked, NO_HASH, check};
+use super::line::{Checked, FORGOTTEN, NO_HASH, check};
 
 /// A line as it stands in the file. A damaged one is shown, with what is wrong with it, never left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn lossy(line: &[u8]) -> String {
 /// When the file cannot be read.
 pub fn verify(path: &Path) -> io::Result<Verified> {
     let mut lines = Lines::new(File::open(path)?);
-    let mut before = Checked { seq: 0, thread: String::new(), prev: String::new(), hash: NO_HASH.to_owned() };
+    let mut before = Checked { hash: NO_HASH.to_owned(), ..Checked::default() };
     let mut count = 0;
     while let Some(line) = lines.next()? {
         let checked = match line {
@@ -101,6 +101,9 @@ pub fn verify(path: &Path) -> io::Result<Verified> {
 }
 
 fn follows(before: &Checked, line: &Checked) -> Result<(), String> {
+    if before.seq == 0 && line.kind == FORGOTTEN {
+        return Ok(());
+    }
     if line.seq != before.seq + 1 {
         return Err(format!("has number {} where {} was expected", line.seq, before.seq + 1));
     }

@@ -14,6 +14,9 @@ use crate::domain::{Millis, ThreadRef};
 /// What stands before the first line of a thread.
 pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
+/// The type of the line that stands for all that were before it and are removed.
+pub(super) const FORGOTTEN: &str = "forgotten";
+
 const VERSION: u32 = 1;
 /// `,"hash":"` + 64 + `"}`
 const TAIL: usize = 9 + 64 + 2;
@@ -65,9 +68,10 @@ pub(super) fn prev_of(line: &str) -> Option<&str> {
 }
 
 /// A line that is whole and unchanged.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Checked {
     pub(super) seq: i64,
+    pub(super) kind: String,
     pub(super) thread: String,
     pub(super) prev: String,
     pub(super) hash: String,
@@ -88,13 +92,15 @@ pub(super) fn check(line: &[u8]) -> Result<Checked, String> {
     if tail != format!(r#","hash":"{}"}}"#, head.hash).as_bytes() || hash(covered) != head.hash {
         return Err("does not match its hash".to_owned());
     }
-    Ok(Checked { seq: head.seq, thread: head.thread, prev: head.prev, hash: head.hash })
+    Ok(Checked { seq: head.seq, kind: head.kind, thread: head.thread, prev: head.prev, hash: head.hash })
 }
 
 #[derive(Deserialize)]
 struct Head {
     v: u32,
     seq: i64,
+    #[serde(rename = "type")]
+    kind: String,
     thread: String,
     prev: String,
     hash: String,

@@ -8,6 +8,7 @@
 //! - `leases`: one owner per thread at a time, with a fencing number that every later write must show.
 //! - `journal`, `turns`: a turn is written whole or not at all: facts, consumed deliveries and timers together; turns of
 //!   several threads share one sync.
+//! - `forget`: what is removed of a thread long quiet.
 //! - `comments`: which comment on the forge belongs to which effect.
 //! - `line`, `history`, `history_read`: the journal as hash-chained lines in files.
 //! - `transcripts`: what the model was asked and answered, for whoever looks for a fault.
@@ -21,6 +22,7 @@
 mod batch;
 mod comments;
 mod error;
+mod forget;
 mod history;
 mod history_read;
 mod inbox;

@@ -27,6 +27,18 @@ impl Transcripts {
         self.root.join(run).join(format!("{phase}.log"))
     }
 
+    /// # Errors
+    /// When there are files of this run that cannot be removed.
+    pub async fn remove(&self, run: &str) -> io::Result<()> {
+        let dir = self.root.join(run);
+        tokio::task::spawn_blocking(move || match std::fs::remove_dir_all(dir) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        })
+        .await
+        .map_err(io::Error::other)?
+    }
+
     /// Adds to the file. The text must be free of secrets already.
     ///
     /// # Errors

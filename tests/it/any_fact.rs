@@ -329,6 +329,7 @@ fn people() -> Vec<Value> {
     ];
     vec![
         json!({"type": "triggered", "by": who(), "permission": right(), "how": any(how.map(Value::from)), "event_at": null, "comment": maybe(comment()), "why": maybe(words())}),
+        json!({"type": "forgotten", "entries": 12, "may_start": any([json!(true), json!(false)])}),
         json!({"type": "language_seen", "lang": any([json!("japanese"), json!("english")])}),
         json!({"type": "refused", "by": who(), "what": "approve", "needs": "write", "has": "read", "comment": maybe(comment())}),
         json!({"type": "noticed", "by": who(), "notice": any(notices), "comment": maybe(comment())}),

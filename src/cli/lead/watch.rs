@@ -10,7 +10,7 @@ use super::super::out::stream;
 use super::super::serve::Signals;
 use super::led::{self, Led};
 use super::{Office, OneRun};
-use crate::planning::{Entry, Record, RunId};
+use crate::planning::{Entry, Fact, Record, RunId};
 use crate::store::Store;
 
 const LOOK: Duration = Duration::from_millis(300);
@@ -38,6 +38,9 @@ async fn follow(store: &Store, led: &Led, json: bool) -> anyhow::Result<ExitCode
             let entry = Entry::from_line(row.seq, row.at, row.run.clone().map(RunId), &row.line)?;
             record.apply(&entry);
             let words = explainer.explain(&entry.fact);
+            if matches!(entry.fact, Fact::Forgotten { .. }) {
+                return Ok(ExitCode::SUCCESS);
+            }
             if entry.run.as_ref() != Some(&led.run.id) {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Purpose: the store on a real file: inbox, leases, journal, comments, migrations, and trouble with the disk.
 
 mod comments;
+mod forget;
 mod inbox;
 mod journal;
 mod leases;

@@ -25,6 +25,7 @@ mod passing;
 pub(crate) mod replan;
 pub(crate) mod repo;
 mod restart;
+mod retention;
 mod secrets;
 mod signals;
 mod standstill;

@@ -1,0 +1,57 @@
+//! Purpose: retention: what is known of a thread long quiet is removed, as the settings want it.
+//!
+//! The sweep wakes such threads; here one is driven that has taken its deliveries and is still quiet. The files go first:
+//! if the server dies before the journal has gone too, they are made again from it and the next sweep comes by once more.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+
+use super::ctx::Ctx;
+use super::drive::Drive;
+use crate::planning::{Fact, Record};
+use crate::store::{Appended, NewFact};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Whether the settings want this forgotten. Whoever sits at a terminal with one thread wants it for something.
+pub(super) fn is_due(ctx: &Ctx, record: &Record) -> bool {
+    let Some(days) = ctx.config.store.keep_days.filter(|_| ctx.only.is_none()) else { return false };
+    record.is_quiet_since(ctx.now().plus(-DAY_MS * i64::from(days.get())))
+}
+
+impl Drive<'_> {
+    /// Returns whether the thread is forgotten; not while a delivery waits.
+    pub(super) async fn forget_if_due(&self) -> anyhow::Result<bool> {
+        let (ctx, thread) = (self.ctx, self.desk.thread());
+        if !self.handles.is_empty()
+            || !is_due(ctx, &self.desk.record)
+            || ctx.store.has_pending(thread).await?
+        {
+            return Ok(false);
+        }
+        self.close_last().await;
+        self.remove_what_runs_left().await?;
+        ctx.history.clear(thread).await?;
+        let fact = Fact::Forgotten { entries: self.desk.record.seq, may_start: self.desk.record.may_start() };
+        let fact = NewFact { run: None, json: serde_json::to_value(fact)? };
+        let forgotten = ctx.store.forget(&self.desk.lease, ctx.now(), fact).await;
+        // Whatever came of it: the file is as the journal.
+        ctx.catch_up(thread).await;
+        let forgotten = matches!(forgotten?, Appended::Done(_));
+        if forgotten {
+            tracing::info!(%thread, "{thread}: forgotten, because nothing happened there for `store.keep_days`");
+        }
+        Ok(forgotten)
+    }
+
+    async fn remove_what_runs_left(&self) -> anyhow::Result<()> {
+        let rows = self.ctx.store.journal(self.desk.thread()).await?;
+        for run in rows.iter().filter_map(|row| row.run.as_deref()).collect::<BTreeSet<_>>() {
+            let because = || format!("cannot remove what run {run} left");
+            self.ctx.transcripts.remove(run).await.with_context(because)?;
+            self.ctx.hands.workspaces.forget(run).await.with_context(because)?;
+        }
+        Ok(())
+    }
+}
