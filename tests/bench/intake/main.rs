@@ -41,7 +41,7 @@ fn read_options(words: &[&str]) -> anyhow::Result<Options> {
     let mut options = Options {
         connections: vec![1, 32, 128],
         load_time: Duration::from_secs(3),
-        rounds: 3,
+        rounds: 5,
         servers: Vec::new(),
     };
     let mut ours = Server::Planwright { binary: env!("CARGO_BIN_EXE_planwright").into() };
@@ -81,7 +81,7 @@ fn measure_all(options: &Options) -> anyhow::Result<()> {
                 measured.push(measure(server, &request, connections, options.load_time)?);
             }
         }
-        table::print(connections, &options.servers, measured);
+        table::print(connections, &options.servers, &measured);
     }
     Ok(())
 }

@@ -1,4 +1,7 @@
 //! Purpose: medians of the rounds as a table, with the ratio to the bare handler.
+//!
+//! The ratio is taken in each round, between neighbours in time, and its median is shown: a machine that is slow for a
+//! while is slow for both.
 
 use std::time::Duration;
 
@@ -19,17 +22,18 @@ impl Measured {
     }
 }
 
-pub(crate) fn print(connections: usize, servers: &[Server], measured: Vec<Vec<Measured>>) {
+pub(crate) fn print(connections: usize, servers: &[Server], measured: &[Vec<Measured>]) {
     println!("{connections} connections");
     println!(
         "  {:14} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "", "deliveries/s", "x bare", "p50 ms", "p99 ms", "cpu us", "idle MB", "peak MB", "start ms"
     );
-    let mut bare = None;
+    let speeds = |rounds: &[Measured]| rounds.iter().map(|m| m.answers.per_second()).collect::<Vec<_>>();
+    let bare = measured.first().map(|rounds| speeds(rounds)).unwrap_or_default();
     for (server, rounds) in servers.iter().zip(measured) {
         let of = |value: &dyn Fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
-        let per_second = of(&|m| m.answers.per_second());
-        let ratio = per_second / *bare.get_or_insert(per_second);
+        let per_second = median(speeds(rounds));
+        let ratio = median(speeds(rounds).iter().zip(&bare).map(|(speed, bare)| speed / bare).collect());
         println!(
             "  {:14} {per_second:>12.0} {ratio:>8.2} {:>8.2} {:>8.2} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
             server.name(),
