@@ -147,9 +147,9 @@ impl History {
     pub async fn clear(&self, thread: &ThreadRef) -> anyhow::Result<()> {
         blocking(self.path(thread), |path| {
             let (file, _) = open_locked(path)?;
+            side_files(path)?.iter().try_for_each(std::fs::remove_file)?;
             file.set_len(0)?;
-            file.sync_all()?;
-            side_files(path)?.iter().try_for_each(std::fs::remove_file)
+            file.sync_all()
         })
         .await
     }
@@ -188,10 +188,11 @@ impl History {
         }
         let mut sound = Sound::begin(&path)?;
         while sound.mismatch.is_none() {
-            let page = store.journal_page(thread, sound.seq, PAGE).await?;
-            let at_end = page.is_empty();
+            let before = sound.seq;
+            let page = store.journal_page(thread, before, PAGE).await?;
             sound = blocking(path.clone(), move |_| sound.compare(&page)).await?;
-            if at_end {
+            // The file or the journal is at its end.
+            if sound.seq == before {
                 break;
             }
         }

@@ -192,6 +192,8 @@ async fn flipped_bits_nul_runs_and_glued_lines_are_found_and_mended() {
     w.survives("lines swapped", &[lines[1], lines[0], lines[2]].concat()).await;
     w.survives("one line too many", &[lines[0], lines[1], lines[2], b"{}\n"].concat()).await;
     w.survives("only rubbish", b"rubbish").await;
+    w.survives("nothing", b"").await;
+    w.survives("a whole line and no more", lines[0]).await;
 }
 
 #[tokio::test]
