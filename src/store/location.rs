@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 /// Where the database is. The limits can be set behind a `?` in the URL:
-/// `sqlite://./data/planwright.db?busy_timeout_ms=3000&max_page_count=131072` (a page has 8 KiB).
+/// `sqlite://./data/planwright.db?busy_timeout_ms=3000&max_page_count=131072` (a page has 16 KiB, in databases from before 8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) path: PathBuf,

@@ -51,6 +51,17 @@ impl Store {
         Ok(store)
     }
 
+    /// As [`Store::open`]. `None` when there is no database; then none is made.
+    ///
+    /// # Errors
+    /// As for [`Store::open`].
+    pub async fn open_existing(url: &str) -> anyhow::Result<Option<Self>> {
+        let path = Location::parse(url)?.path;
+        let exists =
+            path.try_exists().with_context(|| format!("cannot look for the database {}", path.display()))?;
+        if exists { Self::open(url).await.map(Some) } else { Ok(None) }
+    }
+
     /// Whether a delivery could be stored now, as far as that can be known without storing one: a disk that is full is
     /// not noticed.
     ///
@@ -130,9 +141,10 @@ impl Writer<'_> {
 /// - `page_size`: five usual bodies, packed, fit into 16 KB, and leave less of it empty than two do in 8 KB; a batch is
 ///   fewer writes, too.
 /// - `synchronous = FULL` is what makes a commit reach the disk in WAL mode; the default there does not.
-/// - `wal_autocheckpoint`: at 64 MB the log is moved into the database and begins anew in the same blocks, and a sync of
-///   blocks that are there takes half as long as one of a growing file. To move it earlier beside the writer costs more
-///   than the pause that it saves: the same pages again and again, and syncs that wait for one another.
+/// - `wal_autocheckpoint`: at 4 MB the log is moved into the database and begins anew in the same blocks, and a sync of
+///   blocks that are there takes half as long as one of a growing file. Everybody waits meanwhile: for a few milliseconds,
+///   where a log of 64 MB takes a tenth of a second. To do it beside the writer costs more than the wait: syncs wait for
+///   one another.
 /// - `temp_store`: a statement of many rows keeps an undo log of its own, which would be a file, made and deleted anew
 ///   for every batch.
 /// - `cache_size`: 8 MB, so that the index over delivery keys, which are random, need not be read again all the time.
@@ -143,7 +155,7 @@ fn writer_settings(location: &Location) -> String {
          PRAGMA page_size = 16384;\
          PRAGMA journal_mode = WAL;\
          PRAGMA synchronous = FULL;\
-         PRAGMA wal_autocheckpoint = 4000;\
+         PRAGMA wal_autocheckpoint = 250;\
          PRAGMA journal_size_limit = 67108864;\
          PRAGMA temp_store = MEMORY;\
          PRAGMA cache_size = -8000;{}",

@@ -42,7 +42,7 @@ impl<O, A> Line<O, A> {
     /// Waits until the order is carried out, and for all that stood before it.
     pub(super) async fn ask(&self, order: O) -> Result<A, StoreError> {
         let (answer, told) = oneshot::channel();
-        let failed = || StoreError::Unavailable("the thread that writes has panicked".to_owned());
+        let failed = || StoreError::Unavailable("the thread that writes is gone, or has panicked".to_owned());
         self.0.send(Waiting { order, answer }).map_err(|_| failed())?;
         told.await.unwrap_or_else(|_| Err(failed()))
     }

@@ -116,7 +116,7 @@ async fn requests_that_vanish_do_not_harm_the_others() {
             let key = format!("github:{n}");
             let put = put(&at.store, &key, "github:acme/web#1");
             if n % 3 == 0 {
-                // Long enough to lead a batch, too short to finish most of them.
+                // Long enough to stand in line, too short to be answered most of the time.
                 let _ = tokio::time::timeout(std::time::Duration::from_micros(n * 10), put).await;
                 None
             } else {

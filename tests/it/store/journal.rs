@@ -118,7 +118,7 @@ async fn timers_are_replaced_as_a_whole() {
     assert!(at.store.timers(&thread(NAME)).await.unwrap().is_empty());
 }
 
-/// Turns of several threads share a commit, and whoever writes it may be dropped at any moment. What was answered is
+/// Turns of several threads share a commit, and whoever waits for it may be dropped at any moment. What was answered is
 /// there once, in order; what was not answered is there once at most.
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_that_share_a_commit_are_written_once_whoever_vanishes() {
@@ -136,7 +136,7 @@ async fn turns_that_share_a_commit_are_written_once_whoever_vanishes() {
                 let mut turn = turn(&[]);
                 turn.facts = vec![NewFact { run: None, json: json!({"type": "noted", "n": n}) }];
                 let appending = store.append(lease, turn);
-                // Long enough to lead, too short to finish most of the time.
+                // Long enough to stand in line, too short to be answered most of the time.
                 let patience = if (n + thread as u64).is_multiple_of(3) { n * 100 } else { 60_000_000 };
                 match tokio::time::timeout(std::time::Duration::from_micros(patience), appending).await {
                     Ok(appended) => {

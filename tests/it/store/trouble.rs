@@ -51,10 +51,10 @@ async fn a_locked_database_refuses_all_and_recovers() {
     }
 }
 
-/// While the database is locked, the first request holds the writer, the second then leads for all the others, and
-/// both hang up. The others must be stored all the same.
+/// While the database is locked, the first request is being written and the others stand in line; the first two hang up.
+/// The others must be stored all the same.
 #[tokio::test]
-async fn a_leader_that_vanishes_leaves_its_followers_unharmed() {
+async fn whoever_hangs_up_leaves_those_behind_unharmed() {
     let at = Fixture::new().await;
     let file = at.dir.path().join("data/planwright.db");
     let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
@@ -62,16 +62,16 @@ async fn a_leader_that_vanishes_leaves_its_followers_unharmed() {
     let moment = Duration::from_millis(100);
     let mut first = Box::pin(at.store.put(delivery("github:first", NAME)));
     assert!(timeout(moment, &mut first).await.is_err(), "the database is locked");
-    let mut leader = Box::pin(at.store.put(delivery("github:leader", NAME)));
+    let mut second = Box::pin(at.store.put(delivery("github:second", NAME)));
     let keys: Vec<String> = (0..10).map(|n| format!("github:{n}")).collect();
-    let mut followers = join_all(keys.iter().map(|key| at.store.put(delivery(key, NAME))));
-    assert!(timeout(moment, futures_util::future::join(&mut leader, &mut followers)).await.is_err());
+    let mut others = join_all(keys.iter().map(|key| at.store.put(delivery(key, NAME))));
+    assert!(timeout(moment, futures_util::future::join(&mut second, &mut others)).await.is_err());
     drop(first);
-    assert!(timeout(moment, &mut leader).await.is_err());
-    drop(leader);
-    assert!(timeout(moment, &mut followers).await.is_err());
+    assert!(timeout(moment, &mut second).await.is_err());
+    drop(second);
+    assert!(timeout(moment, &mut others).await.is_err());
     sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
-    for answer in followers.await {
+    for answer in others.await {
         assert_eq!(answer, Ok(Put::New));
     }
     for key in &keys {
