@@ -226,6 +226,10 @@ impl Ctx {
         Self::tell(thread, self.history.catch_up(&self.store, thread).await);
     }
 
+    pub(super) async fn repair(&self, thread: &ThreadRef) {
+        Self::tell(thread, self.history.repair(&self.store, thread).await);
+    }
+
     /// Writes to the history what has just been appended to the journal.
     pub(super) async fn follow(&self, thread: &ThreadRef, rows: Vec<Row>) {
         Self::tell(thread, self.history.follow(&self.store, thread, rows).await);

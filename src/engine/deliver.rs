@@ -125,10 +125,10 @@ async fn ask_for_review(ctx: &Ctx, forge: &Forge, offer: &Offer<'_>, change: &Ch
 
 /// The checkout of a run that has ended is not needed any more. What it holds and the forge does not is pushed first, so
 /// that the branch that the card names has all of it; if that fails, the checkout stays.
-pub(super) async fn put_away(errand: &Errand) {
-    let Some(run) = &errand.run else { return };
+pub(super) async fn put_away(errand: &Errand) -> Closed {
+    let Some(run) = &errand.run else { return Closed::Yes };
     if !errand.ctx.hands.workspaces.has(&run.id.0) {
-        return;
+        return Closed::Yes;
     }
     let put_away = async {
         let settings = settings_of(&errand.ctx, &errand.thread.project).await?;
@@ -141,7 +141,23 @@ pub(super) async fn put_away(errand: &Errand) {
         }
         errand.ctx.hands.workspaces.forget(&run.id.0).await.map_err(Trouble::from)
     };
-    if let Err(Trouble { reason, .. }) = put_away.await {
-        tracing::warn!("the checkout of run {} on {} is kept: {reason}", run.id, errand.thread);
+    match put_away.await {
+        Ok(()) => Closed::Yes,
+        Err(Trouble { reason, .. }) => {
+            tracing::warn!("the checkout of run {} on {} is kept: {reason}", run.id, errand.thread);
+            Closed::Kept
+        }
     }
+}
+
+/// What became of the work of a run that has ended.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// It is where the settings want it, or there is none.
+    Yes,
+    /// Something of it is still under way.
+    NotYet,
+    /// It could not be pushed, and is nowhere but in its checkout.
+    Kept,
 }

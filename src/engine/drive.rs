@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asides::Manner;
 use super::ctx::Ctx;
+use super::deliver::Closed;
 use super::desk::Desk;
 use super::gate::Gate;
 use super::hands::Benches;
@@ -163,9 +164,6 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
     };
     loop {
         drive.take_deliveries().await?;
-        if drive.forget_if_due().await? {
-            return Ok(Rest::Until(None));
-        }
         drive.drop_unwanted();
         drive.put_away_left();
         let timers = drive.start_effects().await?;
@@ -206,7 +204,7 @@ impl Drive<'_> {
             match route::read(self.ctx, &self.desk, &delivery).await {
                 route::Read::Facts(facts) => {
                     if facts.iter().any(|fact| matches!(fact, Fact::Triggered { .. }))
-                        && !self.close_last().await
+                        && self.close_last().await == Closed::NotYet
                     {
                         break;
                     }
@@ -439,27 +437,28 @@ impl Drive<'_> {
         self.desk.append(self.ctx, vec![failed], vec![]).await
     }
 
-    /// What a run that has ended has made is on the forge before another begins, which looks for it there. False while
-    /// something of it is still under way.
-    pub(super) async fn close_last(&self) -> bool {
+    /// What a run that has ended has made is on the forge before another begins, which looks for it there.
+    async fn close_last(&self) -> Closed {
         let errand = self.errand();
         let has_worked = errand.run.as_ref().is_some_and(|run| !run.is_live() && !run.work.is_empty());
         if !has_worked || self.ctx.only_hears {
-            return true;
+            return Closed::Yes;
         }
         if self.handles.keys().any(|key| *key != publish::key()) {
-            return false;
+            return Closed::NotYet;
         }
-        deliver::put_away(&errand).await;
-        true
+        deliver::put_away(&errand).await
     }
 
     async fn finish(mut self, timers: Vec<(String, Millis)>) -> anyhow::Result<Rest> {
         self.desk.flush(self.ctx).await?;
-        self.close_last().await;
+        let closed = self.close_last().await;
         let wake_at = timers.iter().map(|(_, at)| *at).min();
         self.desk.set_timers(self.ctx, timers).await?;
-        let again = self.put_off.into_values().chain(self.draw_after).chain(self.try_after).min();
+        let again = self.put_off.values().copied().chain(self.draw_after).chain(self.try_after).min();
+        if again.is_none() && closed == Closed::Yes {
+            self.forget_if_due().await?;
+        }
         Ok(match again {
             None => Rest::Until(wake_at),
             Some(at) => Rest::PutOff(wake_at.map_or(at, |wake_at| wake_at.min(at))),

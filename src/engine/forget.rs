@@ -1,7 +1,8 @@
 //! Purpose: retention: what is known of a thread long quiet is removed, as the settings want it.
 //!
-//! The sweep wakes such threads; here one is driven that has taken its deliveries and is still quiet. The files go first:
-//! if the server dies before the journal has gone too, they are made again from it and the next sweep comes by once more.
+//! The sweep wakes such threads; whoever drives one comes here at its end, when all is shown and the work is pushed. The
+//! files go first: if the server dies before the journal has gone too, the history is made again from it and the next
+//! sweep comes by once more.
 
 use std::collections::BTreeSet;
 
@@ -21,33 +22,30 @@ pub(super) fn is_due(ctx: &Ctx, record: &Record) -> bool {
 }
 
 impl Drive<'_> {
-    /// Returns whether the thread is forgotten; not while a delivery waits.
-    pub(super) async fn forget_if_due(&self) -> anyhow::Result<bool> {
+    /// To be asked when nothing is left to do or to show. A thread for which a delivery waits is not forgotten.
+    pub(super) async fn forget_if_due(&self) -> anyhow::Result<()> {
         let (ctx, thread) = (self.ctx, self.desk.thread());
-        if !self.handles.is_empty()
-            || !is_due(ctx, &self.desk.record)
-            || ctx.store.has_pending(thread).await?
-        {
-            return Ok(false);
+        if !is_due(ctx, &self.desk.record) || ctx.store.has_pending(thread).await? {
+            return Ok(());
         }
-        self.close_last().await;
         self.remove_what_runs_left().await?;
         ctx.history.clear(thread).await?;
         let fact = Fact::Forgotten { entries: self.desk.record.seq, may_start: self.desk.record.may_start() };
         let fact = NewFact { run: None, json: serde_json::to_value(fact)? };
         let forgotten = ctx.store.forget(&self.desk.lease, ctx.now(), fact).await;
-        // Whatever came of it: the file is as the journal.
-        ctx.catch_up(thread).await;
-        let forgotten = matches!(forgotten?, Appended::Done(_));
-        if forgotten {
+        // Whatever came of it: the file is as the journal, also if somebody else has completed it in between.
+        ctx.repair(thread).await;
+        if matches!(forgotten?, Appended::Done(_)) {
             tracing::info!(%thread, "{thread}: forgotten, because nothing happened there for `store.keep_days`");
         }
-        Ok(forgotten)
+        Ok(())
     }
 
     async fn remove_what_runs_left(&self) -> anyhow::Result<()> {
         let rows = self.ctx.store.journal(self.desk.thread()).await?;
-        for run in rows.iter().filter_map(|row| row.run.as_deref()).collect::<BTreeSet<_>>() {
+        // Whoever has taken over meanwhile has runs of its own.
+        let known = rows.iter().filter(|row| row.seq <= self.desk.record.seq);
+        for run in known.filter_map(|row| row.run.as_deref()).collect::<BTreeSet<_>>() {
             let because = || format!("cannot remove what run {run} left");
             self.ctx.transcripts.remove(run).await.with_context(because)?;
             self.ctx.hands.workspaces.forget(run).await.with_context(because)?;

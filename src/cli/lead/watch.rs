@@ -36,9 +36,10 @@ async fn follow(store: &Store, led: &Led, json: bool) -> anyhow::Result<ExitCode
     loop {
         for row in store.journal_since(&led.thread, record.seq).await? {
             let entry = Entry::from_line(row.seq, row.at, row.run.clone().map(RunId), &row.line)?;
+            let is_gone = record.seq > 0 && matches!(entry.fact, Fact::Forgotten { .. });
             record.apply(&entry);
             let words = explainer.explain(&entry.fact);
-            if matches!(entry.fact, Fact::Forgotten { .. }) {
+            if is_gone {
                 return Ok(ExitCode::SUCCESS);
             }
             if entry.run.as_ref() != Some(&led.run.id) {

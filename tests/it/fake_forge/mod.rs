@@ -253,6 +253,10 @@ impl Stage {
         self.faults.lock().unwrap().push(Planned { method, path_contains, fault, times });
     }
 
+    pub(crate) fn heal(&self) {
+        self.faults.lock().unwrap().clear();
+    }
+
     pub(crate) fn lay(&self, ambush: Ambush) {
         *self.ambush.lock().unwrap() = Some(ambush);
     }

@@ -258,6 +258,15 @@ impl Scene {
         }
     }
 
+    /// No fault comes any more.
+    pub(crate) fn heal(&self) {
+        match &self.front {
+            Front::Github(fake) => fake.stage.heal(),
+            Front::Gitlab(fake) => fake.stage.heal(),
+            Front::Local => {}
+        }
+    }
+
     /// When requests of this kind reached the forge.
     pub(crate) fn requests(&self, method: &http::Method, path_contains: &str) -> Vec<std::time::Instant> {
         let audit = match &self.front {

@@ -1,6 +1,7 @@
 //! Purpose: a thread long quiet is forgotten where the settings want that, and nothing else comes of it.
 
 use std::num::NonZeroU32;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use planwright::store::{Verified, verify};
 
 use super::acting::three_files;
 use super::bot::{ALL, Bot, MARIA, Scene};
+use crate::fake_forge::Fault;
 
 fn in_a_year() -> Millis {
     planwright::engine::now().plus(365 * 24 * 3_600_000)
@@ -21,21 +23,26 @@ fn keeps_a_month(ctx: &mut Ctx) {
     ctx.sweep_every = Duration::from_millis(100);
 }
 
+fn is_a_year_later(ctx: &mut Ctx) {
+    keeps_a_month(ctx);
+    ctx.clock = in_a_year;
+}
+
 /// The bot comes back after a year and keeps what is younger than a month; some sweeps later.
 async fn a_year_later(scene: &Scene) -> Bot<'_> {
-    let year = |ctx: &mut Ctx| {
-        keeps_a_month(ctx);
-        ctx.clock = in_a_year;
-    };
-    let bot = scene.start_with(year).await;
+    let bot = scene.start_with(is_a_year_later).await;
     sweeps_on(&bot).await;
     bot
 }
 
 async fn sweeps_on(bot: &Bot<'_>) {
+    some_sweeps(bot).await;
+    bot.quiet().await;
+}
+
+async fn some_sweeps(bot: &Bot<'_>) {
     let now = *bot.ctx.swept.borrow();
     bot.ctx.swept.subscribe().wait_for(|sweeps| *sweeps > now + 3).await.unwrap();
-    bot.quiet().await;
 }
 
 /// A run is begun and told something, and the bot goes away; what is written by then.
@@ -143,6 +150,53 @@ async fn what_cannot_be_removed_leaves_all_as_it_is() {
     bot.stops().await;
     let bot = a_year_later(&scene).await;
     assert_eq!(scene.facts(), ["forgotten"]);
+    bot.stops().await;
+}
+
+/// The branch cannot be pushed, when the run is ended and a year later: its work is nowhere else.
+#[tokio::test]
+async fn work_that_could_not_be_pushed_is_kept_until_it_can() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    three_files(&scene);
+    let hook = scene.repo.bare.join("hooks/pre-receive");
+    std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(MARIA, "@planwright approve").await;
+    let before = scene.facts();
+    assert!(before.contains(&"failed".to_owned()), "{before:?}");
+    bot.stops().await;
+    let bot = a_year_later(&scene).await;
+    assert_eq!(scene.facts(), before);
+    assert_eq!(scene.repo.branches(), ["main"]);
+    std::fs::remove_file(&hook).unwrap();
+    sweeps_on(&bot).await;
+    assert_eq!(scene.facts(), ["forgotten"]);
+    assert_eq!(scene.repo.branches().len(), 2, "it was pushed first");
+    bot.stops().await;
+}
+
+/// The forge takes no edits when the run ends, and not a year later either.
+#[tokio::test]
+async fn how_a_run_ended_is_shown_before_it_is_forgotten() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    three_files(&scene);
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    scene.fault(http::Method::PATCH, "/comments/", Fault::Status(502), u32::MAX);
+    bot.told(MARIA, "@planwright cancel").await;
+    let before = scene.facts();
+    bot.stops().await;
+    let bot = scene.start_with(is_a_year_later).await;
+    some_sweeps(&bot).await;
+    assert_eq!(scene.facts(), before);
+    assert!(!scene.card().contains("cancelled"), "{}", scene.card());
+    bot.stops().await;
+    scene.heal();
+    let bot = a_year_later(&scene).await;
+    assert_eq!(scene.facts(), ["forgotten"]);
+    assert!(scene.card().contains("cancelled"), "{}", scene.card());
     bot.stops().await;
 }
 
