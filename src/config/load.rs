@@ -98,6 +98,10 @@ pub(super) fn typed_and_given<T: DeserializeOwned + Default>(
     path: &Path,
 ) -> Result<(T, Value), ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some((line, column)) = bottomless(text) {
+        let message = "the values are nested too deeply".to_owned();
+        return Err(ConfigError::Invalid { path: path.to_owned(), line, column, message });
+    }
     let invalid = |error: serde_yaml::Error| invalid(&error, text, path);
     // Read untyped first: what is no YAML at all should not be reported as a key that is unknown.
     let value: Value = serde_yaml::from_str(text).map_err(invalid)?;
@@ -112,6 +116,28 @@ pub(super) fn typed_and_given<T: DeserializeOwned + Default>(
             Err(ConfigError::Invalid { path: path.to_owned(), line: 1, column: 1, message })
         }
     }
+}
+
+/// No file that means anything has so many brackets open at once, in texts and comments or out of them.
+const MOST_OPEN: usize = 500;
+
+/// Where brackets are opened that nobody would close. The parser notices it too, but only at the end, and the time that it
+/// takes until then grows with the square of their number: a quarter of a minute for what a repository may bring along.
+fn bottomless(text: &str) -> Option<(usize, usize)> {
+    let mut open = 0_usize;
+    for (line, words) in (1..).zip(text.lines()) {
+        for (column, letter) in (1..).zip(words.chars()) {
+            match letter {
+                '[' | '{' => open += 1,
+                ']' | '}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if open > MOST_OPEN {
+                return Some((line, column));
+            }
+        }
+    }
+    None
 }
 
 /// What would not mean the same in both readings.
@@ -382,8 +408,12 @@ mod tests {
             (1..=9).map(|n| format!("l{n}: &l{n} [{}]\n", vec![format!("*l{}", n - 1); 10].join(",")));
         let bomb = format!("l0: &l0 [x]\n{}", lines.collect::<String>());
         assert!(says(&bomb).contains("aliases (`*name`) repeat too much"), "{}", says(&bomb));
-        let deep = format!("a: {}", "[".repeat(5000));
-        assert!(says(&deep).contains("nested too deeply"), "{}", says(&deep));
+        for deep in ["[".repeat(200), "[".repeat(300_000), "{a: ".repeat(100_000), "- ".repeat(5_000)] {
+            let says = says(&format!("a:\n  {deep}"));
+            assert!(says.contains("nested too deeply"), "{says}");
+        }
+        let says = says(&format!("a: {}", "[".repeat(600)));
+        assert_eq!(says, "config.yaml:1:504: the values are nested too deeply");
     }
 
     #[test]
