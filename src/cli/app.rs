@@ -21,7 +21,7 @@ use crate::forge::{
 };
 use crate::intake::translate::Confidential;
 use crate::intake::verify::is_signing_token;
-use crate::intake::{Intake, Secrets, router};
+use crate::intake::{HEAD_TIMEOUT, Intake, Secrets, router, serve};
 use crate::llm::{Model, ModelSettings};
 use crate::store::Store;
 use crate::tools::git::Workspaces;
@@ -94,29 +94,25 @@ impl App {
     /// Serves webhooks and drives threads until `ctx.shutdown` is cancelled.
     ///
     /// # Errors
-    /// When the listener or the store fails for good.
+    /// When the store fails for good.
     pub async fn run(self, listener: TcpListener) -> anyhow::Result<()> {
         let stop = self.ctx.shutdown.clone();
         let engine = self.engine();
         let serving = async {
-            let server = axum::serve(listener, router(self.intake))
-                .with_graceful_shutdown(stop.clone().cancelled_owned());
-            let served = tokio::select! {
-                served = server => served.context("the HTTP server failed"),
-                () = shutdown_and_grace(&stop) => Ok(()),
-            };
-            stop.cancel();
-            served
+            tokio::select! {
+                () = serve(listener, router(self.intake), HEAD_TIMEOUT, stop.clone()) => {}
+                () = shutdown_and_grace(&stop) => {}
+            }
         };
         let driving = async {
             let driven = engine.run().await;
             stop.cancel();
             driven
         };
-        let (served, driven) = tokio::join!(serving, driving);
+        let ((), driven) = tokio::join!(serving, driving);
         self.ctx.hands.mcp.close().await;
         self.ctx.store.close().await;
-        served.and(driven)
+        driven
     }
 }
 

@@ -1,5 +1,6 @@
 //! Purpose: the door for webhooks: cap, verify, name, store, answer. Nothing else happens in the request.
 //!
+//! - `listen`: holds the connections, none without end.
 //! - `http`: the routes, and which answer means what.
 //! - `body`: takes a body in within limits of size, time and memory.
 //! - `verify`: whether the forge sent it. Pure.
@@ -21,6 +22,7 @@ mod github;
 mod gitlab;
 mod gitlab_payload;
 mod http;
+mod listen;
 pub mod translate;
 pub mod verify;
 
@@ -29,6 +31,7 @@ use tokio::sync::broadcast;
 
 pub use body::Limits;
 pub use http::{router, router_with};
+pub use listen::{HEAD_TIMEOUT, serve};
 
 use crate::domain::{Millis, ThreadRef};
 use crate::store::Store;

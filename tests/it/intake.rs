@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use hmac::{Hmac, KeyInit, Mac};
 use planwright::domain::{Account, Event, EventKind, Millis, ThreadRef};
 use planwright::intake::translate::Confidential;
-use planwright::intake::{Intake, Limits, Secrets, router_with};
+use planwright::intake::{HEAD_TIMEOUT, Intake, Limits, Secrets, router_with, serve};
 use planwright::store::{Delivery, Turn};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use secrecy::SecretString;
@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::store::trouble::{SmallDisk, where_it_may_mount};
 use crate::store::{Fixture, LEASE_MS, NOW, thread, turn};
@@ -66,7 +67,7 @@ impl Door {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut server = JoinSet::new();
-        server.spawn(async move { axum::serve(listener, router_with(intake, limits)).await.unwrap() });
+        server.spawn(serve(listener, router_with(intake, limits), HEAD_TIMEOUT, CancellationToken::new()));
         Self { at, address, http: Client::new(), woken, _server: server }
     }
 

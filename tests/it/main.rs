@@ -12,6 +12,7 @@ mod cli_doctor;
 mod cli_lead;
 mod cli_plan;
 mod config;
+mod connections;
 mod core;
 mod crew;
 mod fake_forge;

@@ -13,11 +13,12 @@ use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode};
 use planwright::domain::Millis;
 use planwright::intake::translate::Confidential;
-use planwright::intake::{Intake, Secrets, verify};
+use planwright::intake::{self, HEAD_TIMEOUT, Intake, Secrets, verify};
 use planwright::store::Store;
 use secrecy::SecretString;
 use serde::Deserialize;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::client;
 use crate::payload::SECRET;
@@ -194,10 +195,11 @@ pub(crate) fn serve_inner(port: u16, dir: &Path) -> anyhow::Result<()> {
     let store = runtime.block_on(Store::open(&format!("sqlite://{}/planwright.db", dir.display())))?;
     let secrets = Secrets { github: Some(SecretString::from(SECRET.to_owned())), ..Secrets::default() };
     let wake = tokio::sync::broadcast::channel(16).0;
-    let intake = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
+    let at = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
-        Ok(axum::serve(listener, planwright::intake::router(intake)).await?)
+        intake::serve(listener, intake::router(at), HEAD_TIMEOUT, CancellationToken::new()).await;
+        Ok(())
     })
 }
 
