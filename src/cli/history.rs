@@ -1,9 +1,9 @@
-//! Purpose: `history show|explain|verify|export`: the JSONL files, for people and programs.
+//! Purpose: `history show|explain|export`: the JSONL files, for people and programs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Subcommand;
 
 use serde_json::json;
@@ -11,12 +11,12 @@ use serde_json::json;
 use super::explain::Explainer;
 use super::journal::{self, Journal};
 use super::out::{complain, say};
-use super::plans;
-use super::terminal::{BOLD, DIM, GREEN, RED, paint};
+use super::terminal::{BOLD, DIM, RED, paint};
+use super::{plans, verifying};
 use crate::config::Config;
 use crate::domain::ThreadRef;
 use crate::planning::Entry;
-use crate::store::{History, newest, verify};
+use crate::store::{History, newest};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum HistoryCommand {
@@ -39,7 +39,8 @@ pub(super) enum HistoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check the hash chain of one thread, or of all; exit code 1 when one is damaged
+    /// Check the hash chain of one thread, or of all, and that nothing is missing which the database has; exit code 1 when
+    /// something is wrong
     Verify {
         /// The thread, such as `github:acme/web#12`; without it every thread is checked
         thread: Option<ThreadRef>,
@@ -59,8 +60,7 @@ pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Res
     let history = History::new(&config.data_dir);
     match command {
         HistoryCommand::Show { thread, newest, json } => show(&of(&history, thread)?, *newest, *json),
-        HistoryCommand::Verify { thread: Some(thread) } => verify_all(&[of(&history, thread)?]),
-        HistoryCommand::Verify { thread: None } => verify_all(&history.files()?),
+        HistoryCommand::Verify { thread } => verifying::run(&history, thread.as_ref(), &config).await,
         HistoryCommand::Explain { thread, json } => explain(&of(&history, thread)?, *json),
         HistoryCommand::Export { thread: Some(thread), plans: None } => export(&of(&history, thread)?),
         HistoryCommand::Export { thread: Some(thread), plans: Some(dir) } => {
@@ -115,7 +115,11 @@ fn of(history: &History, thread: &ThreadRef) -> anyhow::Result<PathBuf> {
     if path.try_exists().with_context(|| format!("cannot look for {}", path.display()))? {
         return Ok(path);
     }
-    bail!(
+    Err(none_of(thread, &path))
+}
+
+pub(super) fn none_of(thread: &ThreadRef, path: &Path) -> anyhow::Error {
+    anyhow!(
         "there is no history of {thread} (no {}); `planwright runs list` shows the threads that have one",
         path.display()
     )
@@ -165,25 +169,6 @@ fn short(value: &serde_json::Value) -> String {
     } else {
         text
     }
-}
-
-fn verify_all(paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
-    let mut code = ExitCode::SUCCESS;
-    if paths.is_empty() {
-        say("There are no histories yet.");
-    }
-    for path in paths {
-        let verified = verify(path).with_context(|| format!("cannot read {}", path.display()))?;
-        match verified.first_problem {
-            None => say(&format!("{} {}: {} lines", paint(GREEN, "sound"), path.display(), verified.lines)),
-            Some(problem) => {
-                code = ExitCode::FAILURE;
-                let place = format!("line {}, byte {}", problem.line, problem.byte_offset);
-                say(&format!("{} {}: {place}: {}", paint(RED, "damaged"), path.display(), problem.what));
-            }
-        }
-    }
-    Ok(code)
 }
 
 fn export(path: &Path) -> anyhow::Result<ExitCode> {

@@ -29,6 +29,7 @@ mod serve;
 mod simulate;
 mod stage;
 mod terminal;
+mod verifying;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

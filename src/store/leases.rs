@@ -238,6 +238,18 @@ impl Store {
         .await?;
         names.iter().map(|name| thread_of(name)).collect()
     }
+
+    /// All threads that have a journal, with the number of its entries.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn journal_lengths(&self) -> Result<Vec<(ThreadRef, u64)>, StoreError> {
+        let rows: Vec<(String, i64)> =
+            sqlx::query_as("SELECT thread, COUNT(*) FROM journal GROUP BY thread ORDER BY thread")
+                .fetch_all(&self.shared.readers)
+                .await?;
+        rows.iter().map(|(name, count)| Ok((thread_of(name)?, count.unsigned_abs()))).collect()
+    }
 }
 
 /// Inside a transaction: is the lease still held? Touching the row keeps others off it until the end.

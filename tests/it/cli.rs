@@ -259,9 +259,20 @@ fn look_around(dir: &Path, config: &str) {
 
 fn damage(dir: &Path, config: &str, exported: &str) {
     let file = Path::new(config).with_file_name("data/history/local/greeter/issues/1.jsonl");
-    std::fs::write(file, exported.replacen("maintain", "admin", 1)).unwrap();
-    let said = call(dir, &["--config", config, "history", "verify", "local:greeter#1"]);
-    assert!(said.code == 1 && said.out.starts_with("damaged "), "{}", said.out);
+    let verify = |thread: &[&str]| {
+        let said = call(dir, &[&["--config", config, "history", "verify"], thread].concat());
+        assert!(said.code == 1 && said.out.starts_with("damaged "), "{}{}", said.out, said.err);
+        said.out
+    };
+    std::fs::write(&file, exported.replacen("maintain", "admin", 1)).unwrap();
+    verify(&["local:greeter#1"]);
+    // The chain of what is left is sound; only the journal knows that there was more.
+    let (lines, kept) = (exported.lines().count(), exported.lines().take(5).collect::<Vec<_>>().join("\n"));
+    std::fs::write(&file, kept + "\n").unwrap();
+    let missing = format!("the last {} of {lines} entries are missing", lines - 5);
+    assert!(verify(&["local:greeter#1"]).contains(&missing));
+    std::fs::remove_file(&file).unwrap();
+    assert!(verify(&[]).contains(&format!("the last {lines} of {lines} entries are missing")));
 }
 
 #[test]

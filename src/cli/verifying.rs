@@ -1,0 +1,97 @@
+//! Purpose: `history verify`: whether the files are whole, each in itself and beside the journal.
+//!
+//! The hash chain tells whether what stands in a file is what was written. That its end was cut off, or that it is gone,
+//! only the journal can tell.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::history::none_of;
+use super::out::{complain, say};
+use super::terminal::{GREEN, RED, paint};
+use crate::config::Config;
+use crate::domain::ThreadRef;
+use crate::store::{History, Store, Verified, verify};
+
+/// A server that runs writes to the file right after the journal.
+const MOMENT: Duration = Duration::from_secs(1);
+
+pub(super) async fn run(
+    history: &History,
+    only: Option<&ThreadRef>,
+    config: &Config,
+) -> anyhow::Result<ExitCode> {
+    let (mut lengths, mut code) = match lengths(history, config).await {
+        Ok(lengths) => (lengths, ExitCode::SUCCESS),
+        Err(error) => {
+            complain(&format!("planwright: the files cannot be compared with the journal: {error:#}"));
+            (BTreeMap::new(), ExitCode::FAILURE)
+        }
+    };
+    for path in history.files()? {
+        lengths.entry(path).or_insert(0);
+    }
+    if let Some(thread) = only {
+        let path = history.path(thread);
+        lengths.retain(|other, _| *other == path);
+        if lengths.is_empty() {
+            return Err(none_of(thread, &path));
+        }
+    } else if lengths.is_empty() {
+        say("There are no histories yet.");
+    }
+    for (path, length) in &lengths {
+        let verified = look(path, *length).await?;
+        match problem(&verified, *length) {
+            None => say(&format!("{} {}: {} lines", paint(GREEN, "sound"), path.display(), verified.lines)),
+            Some(problem) => {
+                code = ExitCode::FAILURE;
+                say(&format!("{} {}: {problem}", paint(RED, "damaged"), path.display()));
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// The file of every thread that has a journal, and how many lines it should have.
+async fn lengths(history: &History, config: &Config) -> anyhow::Result<BTreeMap<PathBuf, u64>> {
+    let Some(store) = Store::open_existing(config.store.url.as_str()).await? else {
+        return Ok(BTreeMap::new());
+    };
+    let lengths = store.journal_lengths().await;
+    store.close().await;
+    Ok(lengths?.into_iter().map(|(thread, length)| (history.path(&thread), length)).collect())
+}
+
+/// A file that is shorter than it should be is looked at once more.
+async fn look(path: &Path, length: u64) -> anyhow::Result<Verified> {
+    let verified = verify_if_there(path)?;
+    if verified.first_problem.is_some() || verified.lines >= length {
+        return Ok(verified);
+    }
+    tokio::time::sleep(MOMENT).await;
+    verify_if_there(path)
+}
+
+fn verify_if_there(path: &Path) -> anyhow::Result<Verified> {
+    match verify(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Verified { lines: 0, first_problem: None })
+        }
+        verified => verified.with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn problem(verified: &Verified, length: u64) -> Option<String> {
+    if let Some(problem) = &verified.first_problem {
+        return Some(format!("line {}, byte {}: {}", problem.line, problem.byte_offset, problem.what));
+    }
+    let missing = length.checked_sub(verified.lines).filter(|missing| *missing > 0)?;
+    Some(format!(
+        "the last {missing} of {length} entries are missing; the server writes them again from its database when it starts"
+    ))
+}
