@@ -1,6 +1,7 @@
 //! Purpose: GitHub's webhook payloads as events. Pure.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::translate::{Gap, Refusal, Text, complaint, parse, time};
 use crate::domain::{
@@ -36,6 +37,10 @@ fn thread_alone(body: &[u8]) -> Option<ThreadRef> {
 fn thread_of(full_name: &str, number: u64) -> Result<ThreadRef, String> {
     let project = Project::new(ForgeKind::Github, full_name).map_err(|error| error.to_string())?;
     Ok(ThreadRef::issue(project, number))
+}
+
+fn list<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, field: &'static str) -> Result<Vec<T>, Gap> {
+    raw.map_or(Ok(Vec::new()), |raw| serde_json::from_str(raw.get()).map_err(|_| Gap::Odd(field)))
 }
 
 type Happened = Result<(EventKind, Option<Millis>), Gap>;
@@ -101,9 +106,10 @@ impl Payload<'_> {
 
     fn opened(&self) -> Happened {
         let subject = self.subject().ok_or(Gap::Missing("issue"))?;
-        let assignees = subject.assignees.iter().flatten().filter_map(User::account).collect();
-        let labels =
-            subject.labels.iter().flatten().filter_map(|l| l.name.as_deref().map(str::to_owned)).collect();
+        let assignees: Vec<User<'_>> = list(subject.assignees, "issue.assignees")?;
+        let labels: Vec<Label<'_>> = list(subject.labels, "issue.labels")?;
+        let assignees = assignees.iter().filter_map(User::account).collect();
+        let labels = labels.iter().filter_map(|l| l.name.as_deref().map(str::to_owned)).collect();
         Ok((EventKind::Opened { assignees, labels }, time(subject.created_at.as_ref())))
     }
 
@@ -219,10 +225,11 @@ struct Repository<'a> {
 #[derive(Deserialize)]
 struct Subject<'a> {
     number: Option<u64>,
+    /// Long lists, and only an opening needs them.
     #[serde(borrow)]
-    assignees: Option<Vec<User<'a>>>,
+    assignees: Option<&'a RawValue>,
     #[serde(borrow)]
-    labels: Option<Vec<Label<'a>>>,
+    labels: Option<&'a RawValue>,
     #[serde(borrow)]
     created_at: Option<Text<'a>>,
     #[serde(borrow)]

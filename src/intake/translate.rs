@@ -77,6 +77,8 @@ pub(super) enum Gap {
     NotForUs(&'static str),
     /// The path of the field.
     Missing(&'static str),
+    /// It is there, but holds something else.
+    Odd(&'static str),
 }
 
 impl Gap {
@@ -84,6 +86,9 @@ impl Gap {
         match self {
             Self::NotForUs(why) => Refusal::NotForUs(why),
             Self::Missing(field) => Refusal::unreadable(thread, format!("the payload has no `{field}`")),
+            Self::Odd(field) => {
+                Refusal::unreadable(thread, format!("the payload's `{field}` is not what we expect"))
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, SqlSafeStr, Transaction};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::StoreError;
@@ -43,7 +44,7 @@ impl Store {
         let ((inbox, deliveries), (turns, orders)) = (Inbox::new(), turns::line());
         let shared = Shared { location, connect, writer: Mutex::new(None), readers, inbox, turns };
         let store = Self { shared: Arc::new(shared) };
-        scribe::start(Arc::downgrade(&store.shared), Desk { deliveries, turns: orders })?;
+        scribe::start(Handle::current(), Arc::downgrade(&store.shared), Desk { deliveries, turns: orders })?;
         store
             .migrate()
             .await

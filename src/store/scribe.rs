@@ -12,6 +12,7 @@ use std::sync::Weak;
 use anyhow::Context as _;
 use futures_util::FutureExt as _;
 use futures_util::future::join;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::inbox::Parcel;
@@ -55,9 +56,10 @@ impl<O, A> Waiting<O, A> {
 }
 
 impl<O, A> Orders<O, A> {
-    /// These, and what waits behind them.
-    fn and_waiting(&mut self, mut batch: Vec<Waiting<O, A>>) -> Vec<Waiting<O, A>> {
-        let mut weight: usize = batch.iter().map(|waiting| (self.weigh)(&waiting.order)).sum();
+    /// This one, and those who wait behind it.
+    fn and_waiting(&mut self, first: Waiting<O, A>) -> Vec<Waiting<O, A>> {
+        let mut weight = (self.weigh)(&first.order);
+        let mut batch = vec![first];
         while weight < self.limit
             && let Ok(next) = self.from.try_recv()
         {
@@ -74,11 +76,12 @@ pub(super) struct Desk {
     pub(super) turns: Orders<turns::Order, Appended>,
 }
 
-/// The scribe works until the store is gone.
-pub(super) fn start(shared: Weak<Shared>, desk: Desk) -> anyhow::Result<()> {
+/// The scribe works until the store is gone. `home` is where the callers are: there they are told.
+pub(super) fn start(home: Handle, shared: Weak<Shared>, desk: Desk) -> anyhow::Result<()> {
     let work = async move {
-        let deliveries = serve(&shared, desk.deliveries, async |store, batch| store.put_all(batch).await);
-        let turns = serve(&shared, desk.turns, async |store, batch| store.append_all(batch).await);
+        let deliveries =
+            serve(home.clone(), &shared, desk.deliveries, async |store, batch| store.put_all(batch).await);
+        let turns = serve(home, &shared, desk.turns, async |store, batch| store.append_all(batch).await);
         join(deliveries, turns).await;
     };
     std::thread::Builder::new()
@@ -92,50 +95,28 @@ pub(super) fn start(shared: Weak<Shared>, desk: Desk) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn serve<O, A>(
+async fn serve<O: Send + 'static, A: Send + 'static>(
+    home: Handle,
     shared: &Weak<Shared>,
     mut orders: Orders<O, A>,
     write: impl AsyncFn(&Store, &[Waiting<O, A>]) -> Vec<Result<A, StoreError>>,
 ) {
-    let mut last = Written::default();
-    loop {
-        let mut batch = orders.and_waiting(vec![]);
-        if batch.is_empty() {
-            last.tell();
-            let Some(first) = orders.from.recv().await else { return };
-            batch = orders.and_waiting(vec![first]);
-        }
+    while let Some(first) = orders.from.recv().await {
+        let batch = orders.and_waiting(first);
         let Some(shared) = shared.upgrade() else { return };
         let store = Store { shared };
-        // The next batch is on its way to the disk before the last one is told.
-        let writing = AssertUnwindSafe(write(&store, &batch)).catch_unwind();
-        let (answers, ()) = join(writing, async { last.tell() }).await;
-        last = match answers {
-            Ok(answers) => Written { batch, answers },
-            // The panic has said why; whoever waits sees the answer's channel close.
-            Err(_) => Written::default(),
-        };
-    }
-}
-
-/// A batch with its answers.
-struct Written<O, A> {
-    batch: Vec<Waiting<O, A>>,
-    answers: Vec<Result<A, StoreError>>,
-}
-
-impl<O, A> Default for Written<O, A> {
-    fn default() -> Self {
-        Self { batch: vec![], answers: vec![] }
-    }
-}
-
-impl<O, A> Written<O, A> {
-    fn tell(&mut self) {
-        for (waiting, answer) in self.batch.drain(..).zip(self.answers.drain(..)) {
-            // Whoever has gone away misses it.
-            let _ = waiting.answer.send(answer);
+        // A panic has said why; whoever waits sees the answer's channel close.
+        if let Ok(answers) = AssertUnwindSafe(write(&store, &batch)).catch_unwind().await {
+            // To wake many tasks from outside costs a lock and perhaps a sleeping thread each; from within, next to nothing.
+            home.spawn(async move { tell(batch, answers) });
         }
+    }
+}
+
+fn tell<O, A>(batch: Vec<Waiting<O, A>>, answers: Vec<Result<A, StoreError>>) {
+    for (waiting, answer) in batch.into_iter().zip(answers) {
+        // Whoever has gone away misses it.
+        let _ = waiting.answer.send(answer);
     }
 }
 
@@ -160,7 +141,7 @@ mod tests {
             drop(line);
         };
         let shared = Arc::downgrade(&store.shared);
-        let serving = serve(&shared, orders, async |_, batch| {
+        let serving = serve(Handle::current(), &shared, orders, async |_, batch| {
             assert!(batch.iter().all(|waiting| waiting.order != 13), "a test wants this");
             batch.iter().map(|waiting| Ok(waiting.order + 1)).collect()
         });
@@ -179,7 +160,7 @@ mod tests {
             together
         };
         let shared = Arc::downgrade(&store.shared);
-        let serving = serve(&shared, orders, async |_, batch| {
+        let serving = serve(Handle::current(), &shared, orders, async |_, batch| {
             vec![batch.len(); batch.len()].into_iter().map(Ok).collect()
         });
         let ((), sizes) = join(serving, asking).await;
@@ -195,6 +176,6 @@ mod tests {
         let (line, orders) = line::<(), ()>(1, |()| 1);
         drop(store);
         let asking = async { assert!(matches!(line.ask(()).await, Err(StoreError::Unavailable(_)))) };
-        join(serve(&shared, orders, async |_, _| vec![]), asking).await;
+        join(serve(Handle::current(), &shared, orders, async |_, _| vec![]), asking).await;
     }
 }
