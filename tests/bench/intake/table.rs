@@ -45,7 +45,6 @@ pub(crate) fn print(connections: usize, servers: &[Server], measured: &[Vec<Meas
             of(&|m| m.cold_start.as_secs_f64() * 1000.0),
         );
     }
-    println!();
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
