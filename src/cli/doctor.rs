@@ -7,16 +7,15 @@ use clap::Args;
 use serde_json::json;
 
 use super::app;
-use super::doctor_tools;
 use super::out::{reason, say};
 use super::terminal::{GREEN, RED, YELLOW, paint};
+use super::{doctor_disk, doctor_tools};
 use crate::config::{Config, Env, Problem, Provider, Role, SecretRef, Severity};
 use crate::domain::{ForgeKind, Permission, Project};
 use crate::engine::Forges;
 use crate::forge::ForgeError;
 use crate::llm::{LlmError, Model};
 use crate::prompts::{Ask, Context};
-use crate::store::Store;
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
@@ -43,6 +42,10 @@ pub(super) struct Finding {
 }
 
 impl Finding {
+    pub(super) fn is_bad(&self) -> bool {
+        self.health == Health::Bad
+    }
+
     pub(super) fn good(what: impl Into<String>) -> Self {
         Self { health: Health::Good, what: what.into(), remedy: None }
     }
@@ -59,8 +62,7 @@ impl Finding {
 pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow::Result<ExitCode> {
     let mut findings = settings(&config, env);
     findings.extend(secrets(&config, env));
-    findings.push(store(&config).await);
-    findings.push(doctor_tools::git(&config).await);
+    findings.extend(doctor_disk::all(&config).await);
     findings.push(doctor_tools::sandbox(&config));
     findings.extend(doctor_tools::servers(&config, env).await);
     match app::forges(&config, env) {
@@ -85,7 +87,7 @@ pub(super) async fn run(args: &DoctorArgs, config: Config, env: &Env) -> anyhow:
 fn settings(config: &Config, env: &Env) -> Vec<Finding> {
     let said_later = |problem: &Problem| {
         let secret = problem.key.contains(".api_key_") || problem.key.starts_with("forges");
-        secret && problem.severity == Severity::Error
+        (secret || problem.key == "data_dir") && problem.severity == Severity::Error
     };
     let problems: Vec<_> = config.check(env).into_iter().filter(|problem| !said_later(problem)).collect();
     if problems.is_empty() {
@@ -130,20 +132,6 @@ fn webhook_secret(name: &str, secret: &SecretRef, env: &Env) -> Finding {
             "put the output of `openssl rand -hex 32` there, and the same into the webhook's settings",
         ),
         Err(error) => Finding::bad(format!("{name}: {error}"), "make the file readable for this user"),
-    }
-}
-
-async fn store(config: &Config) -> Finding {
-    let url = config.store.url.as_str();
-    match Store::open(url).await {
-        Ok(store) => {
-            store.close().await;
-            Finding::good(format!("the store at {url} can be opened"))
-        }
-        Err(error) => {
-            let why = reason(&error);
-            Finding::bad(format!("the store at {url}: {why}"), "check `store.url` and who may write there")
-        }
     }
 }
 
@@ -316,7 +304,7 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<ExitCode> {
             print(finding);
         }
     }
-    let ill = findings.iter().any(|finding| finding.health == Health::Bad);
+    let ill = findings.iter().any(Finding::is_bad);
     Ok(if ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

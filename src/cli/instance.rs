@@ -1,7 +1,8 @@
 //! Purpose: this installation: its name, and the lock that keeps a second server out of the same data directory.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ pub(super) struct Instance {
 
 impl Instance {
     pub(super) fn claim(data_dir: &Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(data_dir).with_context(|| format!("cannot make {}", data_dir.display()))?;
+        make(data_dir).with_context(|| format!("cannot make {}", data_dir.display()))?;
         let path = data_dir.join("instance");
         let cannot = || format!("cannot use {}", path.display());
         let mut file = OpenOptions::new()
@@ -37,6 +38,11 @@ impl Instance {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// For its owner alone: what people wrote on private threads goes there.
+pub(super) fn make(data_dir: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(data_dir)
 }
 
 /// A server that has just ended may have started a program that still is a copy of it for a moment.
@@ -67,6 +73,8 @@ fn name(file: &mut File) -> std::io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -78,5 +86,13 @@ mod tests {
         let name = first.name().to_owned();
         drop(first);
         assert_eq!(Instance::claim(dir.path()).unwrap().name(), name);
+    }
+
+    #[test]
+    fn nobody_else_may_look_into_the_data() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("a/data");
+        let _instance = Instance::claim(&data).unwrap();
+        assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
 }

@@ -7,6 +7,7 @@ pub mod app;
 pub mod config;
 mod demo;
 mod doctor;
+mod doctor_disk;
 mod doctor_tools;
 mod dossier;
 mod explain;

@@ -1,6 +1,7 @@
 //! Purpose: what can be read but should not be run with: missing secrets, unknown names, risky combinations.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -112,6 +113,11 @@ impl Config {
     }
 }
 
+/// What keeps a folder from being made there: the nearest thing that exists must be a folder itself.
+fn file_above(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir())
+}
+
 struct Findings<'a> {
     env: &'a Env,
     problems: Vec<Problem>,
@@ -139,6 +145,9 @@ impl Findings<'_> {
                 "store.url",
                 "PostgreSQL is not supported by this version; use `sqlite://` with a path",
             );
+        }
+        if let Some(file) = file_above(&config.data_dir) {
+            self.error("data_dir", format!("`{}` is no folder; name one, or a new one", file.display()));
         }
         if config.data_dir != Config::default().data_dir && config.store == Store::default() {
             self.warn(

@@ -37,6 +37,17 @@ pub struct Delivery {
     pub received_at: Millis,
 }
 
+/// What is in the inbox that nobody has dealt with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    pub waiting: i64,
+    /// When the one was received that waits longest.
+    pub oldest: Option<Millis>,
+    pub unreadable: i64,
+    /// Why the newest of these is.
+    pub last_unreadable: Option<String>,
+}
+
 const FORGET_AT_ONCE: i64 = 1_000;
 /// Above this, packing takes long enough to hold up other requests.
 const LARGE_BODY: usize = 256 * 1024;
@@ -73,6 +84,20 @@ impl Store {
     pub async fn has_pending(&self, thread: &ThreadRef) -> Result<bool, StoreError> {
         let mut reader = self.shared.readers.acquire().await?;
         Ok(is_pending(&mut reader, &thread.to_string(), &[]).await?)
+    }
+
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn queue(&self) -> Result<Queue, StoreError> {
+        let readers = &self.shared.readers;
+        let tally = |of| sqlx::query_as::<_, (i64, Option<i64>)>(of).fetch_one(readers);
+        let (waiting, oldest) =
+            tally("SELECT COUNT(*), MIN(received_at) FROM deliveries WHERE state = 'pending'").await?;
+        let (unreadable, newest) =
+            tally("SELECT COUNT(*), MAX(arrival) FROM deliveries WHERE state = 'unreadable'").await?;
+        let why = sqlx::query_scalar("SELECT COALESCE(reason, '') FROM deliveries WHERE arrival = $1");
+        let last_unreadable = why.bind(newest).fetch_optional(readers).await?;
+        Ok(Queue { waiting, oldest: oldest.map(Millis), unreadable, last_unreadable })
     }
 
     /// Forgets deliveries that were done before `older_than`; a redelivery of one would count as new.
@@ -164,6 +189,8 @@ fn delivery_of(row: &sqlx::any::AnyRow) -> Result<Delivery, StoreError> {
 
 /// The state of a delivery that waits for its thread.
 pub(super) const PENDING: &str = "pending";
+/// The state of one that is only kept to be looked at.
+const UNREADABLE: &str = "unreadable";
 
 /// A delivery as it is written: compressed, because the number of bytes that are synced decides the speed.
 #[derive(Debug)]
@@ -186,7 +213,7 @@ impl Parcel {
             thread: delivery.thread.map(|thread| thread.to_string()),
             forge: delivery.forge.as_str(),
             event: delivery.event,
-            state: if readable { PENDING } else { "unreadable" },
+            state: if readable { PENDING } else { UNREADABLE },
             reason: delivery.unreadable,
             body: compress(delivery.body).await?,
             received_at: delivery.received_at.0,

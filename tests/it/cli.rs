@@ -39,7 +39,7 @@ pub(crate) fn json(said: &Said) -> Value {
 }
 
 /// A directory with a `config.yaml` of this text.
-fn home(text: &str) -> tempfile::TempDir {
+pub(crate) fn home(text: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("config.yaml"), text).unwrap();
     dir
@@ -143,6 +143,7 @@ fn check_fails_whenever_the_server_would_not_start() {
         ("forges: { github: {} }", "GITHUB_WEBHOOK_SECRET"),
         (sound, "PLANWRIGHT_LOCAL_SECRET"),
         ("forges: { local: { enabled: true } }", "OPENAI_API_KEY"),
+        ("data_dir: config.yaml/data", "data_dir: `config.yaml` is no folder"),
     ] {
         let dir = home(text);
         let check = call(dir.path(), &["config", "check"]);

@@ -1,16 +1,22 @@
-//! Purpose: what `doctor` says about what a run works with: git, the sandbox, the servers of tools.
+//! Purpose: what `doctor` says about this machine and what a run works with: the data, git, the sandbox, tool servers.
 
 use planwright::domain::ForgeKind;
+use planwright::store::{Put, Store};
 use serde_json::Value;
 
 use crate::cli::{json, outcome};
 use crate::mcp::rig::{odd, process_words};
+use crate::store::delivery;
 use crate::story::bot::Scene;
 
 /// All findings as `health: what → remedy`.
 async fn doctor(extra: &str) -> (i32, Vec<String>) {
     let scene = Scene::on(ForgeKind::Github).await;
     let scene = scene.settings(&format!("planning: {{ enabled: true }}\nbudget: {{ usd: null }}\n{extra}"));
+    doctor_on(&scene).await
+}
+
+async fn doctor_on(scene: &Scene) -> (i32, Vec<String>) {
     let mut command = scene.command("127.0.0.1:0", &["doctor", "--json"]);
     let said = tokio::task::spawn_blocking(move || outcome(&mut command)).await.unwrap();
     let findings = json(&said);
@@ -30,11 +36,55 @@ fn has(found: &[String], words: &[&str]) {
 async fn git_and_the_sandbox_are_tried() {
     let (code, found) = doctor("").await;
     assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["good: the data directory ", " can be written"]);
+    has(&found, &["good: the inbox: no delivery waits"]);
     has(&found, &["good: git can be used"]);
     has(&found, &["good: no commands are allowed (`tools.commands` is empty)"]);
     let (code, found) = doctor("tools: { commands: { test: { argv: [\"true\"] } } }\n").await;
     assert_eq!(code, 0, "{found:#?}");
     has(&found, &["good: commands run in a sandbox: "]);
+}
+
+#[tokio::test]
+async fn deliveries_that_nobody_dealt_with_are_named() {
+    let scene = Scene::on(ForgeKind::Github).await.settings("planning: { enabled: true }\n");
+    let url = format!("sqlite://{}/planwright.db", scene.dir.path().display());
+    let store = Store::open(&url).await.unwrap();
+    let mut lost = delivery("github:u", "github:acme/web#1");
+    lost.unreadable = Some("the payload has no `sender`".to_owned());
+    let mut fresh = delivery("github:f", "github:acme/web#1");
+    fresh.received_at = planwright::engine::now();
+    for new in [lost, fresh] {
+        assert_eq!(store.put(new).await.unwrap(), Put::New);
+    }
+    let (code, found) = doctor_on(&scene).await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["good: the inbox: deliveries that wait: 1"]);
+    has(
+        &found,
+        &[
+            "warning: the inbox: deliveries that could not be read: 1; the last one: the payload has no `sender`",
+        ],
+    );
+
+    let waiting_long = delivery("github:w", "github:acme/web#2");
+    assert_eq!(store.put(waiting_long).await.unwrap(), Put::New);
+    store.close().await;
+    let (code, found) = doctor_on(&scene).await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(
+        &found,
+        &["warning: the inbox: deliveries that wait: 2, the oldest since ", "is `planwright serve` running?"],
+    );
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_is_named_and_git_is_not_blamed() {
+    let dir = crate::cli::home("data_dir: config.yaml/data\n");
+    let said = crate::cli::call(dir.path(), &["doctor"]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert!(said.out.contains("✗ the data directory config.yaml/data cannot be written: "), "{}", said.out);
+    assert!(said.out.contains("→ check `data_dir`") && !said.out.contains("a current git"), "{}", said.out);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use super::super::app::local_bot;
+use super::super::instance;
 use super::place::{self, Repository, Wish};
 use crate::config::{Config, Env};
 use crate::domain::{Account, ThreadRef};
@@ -50,7 +51,7 @@ pub(in crate::cli) fn keep_out_of_git(data_dir: &Path) -> anyhow::Result<()> {
     if data_dir.exists() {
         return Ok(());
     }
-    std::fs::create_dir_all(data_dir)
+    instance::make(data_dir)
         .and_then(|()| std::fs::write(&ignore, "*\n"))
         .with_context(|| format!("cannot write {}", ignore.display()))
 }
