@@ -44,6 +44,9 @@ pub(super) enum HistoryCommand {
     Verify {
         /// The thread, such as `github:acme/web#12`; without it every thread is checked
         thread: Option<ThreadRef>,
+        /// Print one JSON object, for programs
+        #[arg(long)]
+        json: bool,
     },
     /// Print the whole history of a thread as JSON lines, or write its plans into a folder
     Export {
@@ -60,7 +63,9 @@ pub(super) async fn run(command: &HistoryCommand, config: Config) -> anyhow::Res
     let history = History::new(&config.data_dir);
     match command {
         HistoryCommand::Show { thread, newest, json } => show(&of(&history, thread)?, *newest, *json),
-        HistoryCommand::Verify { thread } => verifying::run(&history, thread.as_ref(), &config).await,
+        HistoryCommand::Verify { thread, json } => {
+            verifying::run(&history, thread.as_ref(), *json, &config).await
+        }
         HistoryCommand::Explain { thread, json } => explain(&of(&history, thread)?, *json),
         HistoryCommand::Export { thread: Some(thread), plans: None } => export(&of(&history, thread)?),
         HistoryCommand::Export { thread: Some(thread), plans: Some(dir) } => {

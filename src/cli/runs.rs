@@ -74,7 +74,7 @@ fn list(records: &[Known]) {
     let runs: Vec<(&ThreadRef, &Run)> =
         records.iter().filter_map(|(thread, record)| Some((thread, record.run.as_deref()?))).collect();
     if runs.is_empty() {
-        say("There have been no runs. Assign the bot to an issue to start one, or watch `planwright demo`.");
+        say("There are no runs. Assign the bot to an issue to start one, or watch `planwright demo`.");
         return;
     }
     let width = runs.iter().map(|(thread, _)| thread.to_string().len()).max().unwrap_or_default();

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use serde_json::json;
 
 use super::history::none_of;
 use super::out::{complain, say};
@@ -20,17 +21,22 @@ use crate::store::{History, Store, Verified, verify};
 /// A server that runs writes to the file right after the journal.
 const MOMENT: Duration = Duration::from_secs(1);
 
+/// What one file comes to.
+struct Verdict {
+    path: PathBuf,
+    lines: u64,
+    problem: Option<String>,
+}
+
 pub(super) async fn run(
     history: &History,
     only: Option<&ThreadRef>,
+    as_json: bool,
     config: &Config,
 ) -> anyhow::Result<ExitCode> {
-    let (mut lengths, mut code) = match lengths(history, config).await {
-        Ok(lengths) => (lengths, ExitCode::SUCCESS),
-        Err(error) => {
-            complain(&format!("planwright: the files cannot be compared with the journal: {error:#}"));
-            (BTreeMap::new(), ExitCode::FAILURE)
-        }
+    let (mut lengths, not_compared) = match lengths(history, config).await {
+        Ok(lengths) => (lengths, None),
+        Err(error) => (BTreeMap::new(), Some(format!("{error:#}"))),
     };
     for path in history.files()? {
         lengths.entry(path).or_insert(0);
@@ -41,20 +47,41 @@ pub(super) async fn run(
         if lengths.is_empty() {
             return Err(none_of(thread, &path));
         }
-    } else if lengths.is_empty() {
+    }
+    let mut verdicts = vec![];
+    for (path, length) in lengths {
+        let verified = look(&path, length).await?;
+        verdicts.push(Verdict { lines: verified.lines, problem: problem(&verified, length), path });
+    }
+    if let Some(error) = &not_compared {
+        complain(&format!("planwright: the files cannot be compared with the journal: {error}"));
+    }
+    let sound = not_compared.is_none() && verdicts.iter().all(|verdict| verdict.problem.is_none());
+    if as_json {
+        print_json(&verdicts, sound)?
+    } else {
+        print(&verdicts)
+    }
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_json(verdicts: &[Verdict], sound: bool) -> anyhow::Result<()> {
+    let file = |it: &Verdict| json!({"path": it.path, "lines": it.lines, "problem": it.problem});
+    let files: Vec<_> = verdicts.iter().map(file).collect();
+    say(&serde_json::to_string_pretty(&json!({"ok": sound, "files": files}))?);
+    Ok(())
+}
+
+fn print(verdicts: &[Verdict]) {
+    if verdicts.is_empty() {
         say("There are no histories yet.");
     }
-    for (path, length) in &lengths {
-        let verified = look(path, *length).await?;
-        match problem(&verified, *length) {
-            None => say(&format!("{} {}: {} lines", paint(GREEN, "sound"), path.display(), verified.lines)),
-            Some(problem) => {
-                code = ExitCode::FAILURE;
-                say(&format!("{} {}: {problem}", paint(RED, "damaged"), path.display()));
-            }
+    for Verdict { path, lines, problem } in verdicts {
+        match problem {
+            None => say(&format!("{} {}: {lines} lines", paint(GREEN, "sound"), path.display())),
+            Some(problem) => say(&format!("{} {}: {problem}", paint(RED, "damaged"), path.display())),
         }
     }
-    Ok(code)
 }
 
 /// The file of every thread that has a journal, and how many lines it should have.

@@ -163,7 +163,7 @@ fn check_fails_whenever_the_server_would_not_start() {
 fn nothing_yet_is_no_error_and_an_unknown_thread_is() {
     let dir = home("");
     let list = call(dir.path(), &["runs", "list"]);
-    assert!(list.code == 0 && list.out.starts_with("There have been no runs."), "{}", list.out);
+    assert!(list.code == 0 && list.out.starts_with("There are no runs."), "{}", list.out);
     assert_eq!(json(&call(dir.path(), &["runs", "list", "--json"])), serde_json::json!([]));
     let verify = call(dir.path(), &["history", "verify"]);
     assert_eq!((verify.code, verify.out.as_str()), (0, "There are no histories yet.\n"));
@@ -255,6 +255,9 @@ fn look_around(dir: &Path, config: &str) {
     let health = json(&on_it(&["doctor", "--json", "--repo", "local:greeter"]));
     assert!(health.as_array().unwrap().iter().all(|finding| finding["health"] != "bad"), "{health:#}");
     on_it(&["config", "check"]);
+    let sound = json(&on_it(&["history", "verify", "--json"]));
+    assert_eq!((&sound["ok"], &sound["files"][0]["lines"]), (&true.into(), &exported.lines().count().into()));
+    assert!(sound["files"][0]["problem"].is_null(), "{sound:#}");
     damage(dir, config, &exported);
 }
 
@@ -273,7 +276,11 @@ fn damage(dir: &Path, config: &str, exported: &str) {
     let missing = format!("the last {} of {lines} entries are missing", lines - 5);
     assert!(verify(&["local:greeter#1"]).contains(&missing));
     std::fs::remove_file(&file).unwrap();
-    assert!(verify(&[]).contains(&format!("the last {lines} of {lines} entries are missing")));
+    let missing = format!("the last {lines} of {lines} entries are missing");
+    assert!(verify(&[]).contains(&missing));
+    let said = call(dir, &["--config", config, "history", "verify", "--json"]);
+    assert_eq!((said.code, &json(&said)["ok"]), (1, &false.into()), "{}", said.out);
+    assert!(json(&said)["files"][0]["problem"].as_str().unwrap().contains(&missing), "{}", said.out);
 }
 
 #[test]
