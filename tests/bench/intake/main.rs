@@ -105,7 +105,7 @@ struct Round {
 /// Above this, a round tells more about the neighbours than about us.
 const BEARABLE: f64 = 2.0;
 /// A host that is never quiet is taken as it is.
-const PATIENCE: usize = 4;
+const PATIENCE: usize = 2;
 
 fn quiet_round(options: &Options, request: &payload::Request, connections: usize) -> anyhow::Result<Round> {
     let mut again = 0;
