@@ -42,10 +42,6 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    pub(super) fn is_bad(&self) -> bool {
-        self.health == Health::Bad
-    }
-
     pub(super) fn good(what: impl Into<String>) -> Self {
         Self { health: Health::Good, what: what.into(), remedy: None }
     }
@@ -304,7 +300,7 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<ExitCode> {
             print(finding);
         }
     }
-    let ill = findings.iter().any(Finding::is_bad);
+    let ill = findings.iter().any(|finding| finding.health == Health::Bad);
     Ok(if ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

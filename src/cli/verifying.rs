@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use serde_json::json;
 
 use super::history::none_of;
@@ -38,6 +37,9 @@ pub(super) async fn run(
         Ok(lengths) => (lengths, None),
         Err(error) => (BTreeMap::new(), Some(format!("{error:#}"))),
     };
+    if let Some(error) = &not_compared {
+        complain(&format!("planwright: the files cannot be compared with the journal: {error}"));
+    }
     for path in history.files()? {
         lengths.entry(path).or_insert(0);
     }
@@ -50,25 +52,25 @@ pub(super) async fn run(
     }
     let mut verdicts = vec![];
     for (path, length) in lengths {
-        let verified = look(&path, length).await?;
-        verdicts.push(Verdict { lines: verified.lines, problem: problem(&verified, length), path });
-    }
-    if let Some(error) = &not_compared {
-        complain(&format!("planwright: the files cannot be compared with the journal: {error}"));
+        verdicts.push(match look(&path, length).await {
+            Ok(verified) => Verdict { lines: verified.lines, problem: problem(&verified, length), path },
+            Err(error) => Verdict { lines: 0, problem: Some(format!("it cannot be read: {error}")), path },
+        });
     }
     let sound = not_compared.is_none() && verdicts.iter().all(|verdict| verdict.problem.is_none());
     if as_json {
-        print_json(&verdicts, sound)?
+        print_json(&verdicts, sound, not_compared)?
     } else {
         print(&verdicts)
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn print_json(verdicts: &[Verdict], sound: bool) -> anyhow::Result<()> {
-    let file = |it: &Verdict| json!({"path": it.path, "lines": it.lines, "problem": it.problem});
+fn print_json(verdicts: &[Verdict], sound: bool, not_compared: Option<String>) -> anyhow::Result<()> {
+    let file = |it: &Verdict| json!({"path": it.path.display().to_string(), "lines": it.lines, "problem": it.problem});
     let files: Vec<_> = verdicts.iter().map(file).collect();
-    say(&serde_json::to_string_pretty(&json!({"ok": sound, "files": files}))?);
+    let whole = json!({"ok": sound, "not_compared": not_compared, "files": files});
+    say(&serde_json::to_string_pretty(&whole)?);
     Ok(())
 }
 
@@ -95,7 +97,7 @@ async fn lengths(history: &History, config: &Config) -> anyhow::Result<BTreeMap<
 }
 
 /// A file that is shorter than it should be is looked at once more.
-async fn look(path: &Path, length: u64) -> anyhow::Result<Verified> {
+async fn look(path: &Path, length: u64) -> std::io::Result<Verified> {
     let verified = verify_if_there(path)?;
     if verified.first_problem.is_some() || verified.lines >= length {
         return Ok(verified);
@@ -104,12 +106,12 @@ async fn look(path: &Path, length: u64) -> anyhow::Result<Verified> {
     verify_if_there(path)
 }
 
-fn verify_if_there(path: &Path) -> anyhow::Result<Verified> {
+fn verify_if_there(path: &Path) -> std::io::Result<Verified> {
     match verify(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Ok(Verified { lines: 0, first_problem: None })
         }
-        verified => verified.with_context(|| format!("cannot read {}", path.display())),
+        verified => verified,
     }
 }
 

@@ -147,7 +147,13 @@ impl Findings<'_> {
             );
         }
         if let Some(file) = file_above(&config.data_dir) {
-            self.error("data_dir", format!("`{}` is no folder; name one, or a new one", file.display()));
+            self.error(
+                "data_dir",
+                format!(
+                    "`{}` is a file, not a folder; name a folder, or a path where nothing is yet",
+                    file.display()
+                ),
+            );
         }
         if config.data_dir != Config::default().data_dir && config.store == Store::default() {
             self.warn(

@@ -1,7 +1,6 @@
 //! Purpose: GitHub's webhook payloads as events. Pure.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::translate::{Gap, Refusal, Text, complaint, parse, time};
 use crate::domain::{
@@ -19,7 +18,7 @@ pub(super) fn read(event: &str, body: &[u8]) -> Result<Vec<Event>, Refusal> {
     let payload: Payload<'_> =
         parse(body).map_err(|error| Refusal::unreadable(thread_alone(body), complaint(body, &error)))?;
     let thread = payload.thread();
-    let (kind, at) = match payload.happened(event) {
+    let (kind, at) = match payload.happened(event, body) {
         Ok(happened) => happened,
         Err(gap) => return Err(gap.on(thread.ok())),
     };
@@ -37,10 +36,6 @@ fn thread_alone(body: &[u8]) -> Option<ThreadRef> {
 fn thread_of(full_name: &str, number: u64) -> Result<ThreadRef, String> {
     let project = Project::new(ForgeKind::Github, full_name).map_err(|error| error.to_string())?;
     Ok(ThreadRef::issue(project, number))
-}
-
-fn list<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, field: &'static str) -> Result<Vec<T>, Gap> {
-    raw.map_or(Ok(Vec::new()), |raw| serde_json::from_str(raw.get()).map_err(|_| Gap::Odd(field)))
 }
 
 type Happened = Result<(EventKind, Option<Millis>), Gap>;
@@ -83,10 +78,10 @@ impl Payload<'_> {
         self.issue.as_ref().or(self.pull_request.as_ref())
     }
 
-    fn happened(&self, event: &str) -> Happened {
+    fn happened(&self, event: &str, body: &[u8]) -> Happened {
         let action = self.action.as_deref().ok_or(Gap::Missing("action"))?;
         match (event, action) {
-            ("issues" | "pull_request", "opened") => self.opened(),
+            ("issues" | "pull_request", "opened") => self.opened(body),
             ("issues" | "pull_request", "edited") => self.edited(),
             ("issues" | "pull_request", "closed") => Ok((EventKind::Closed, self.closed_at())),
             ("issues" | "pull_request", "reopened") => Ok((EventKind::Reopened, self.updated_at())),
@@ -104,12 +99,14 @@ impl Payload<'_> {
         }
     }
 
-    fn opened(&self) -> Happened {
+    /// The lists are long, and nothing else needs them; so the body is read once more for them.
+    fn opened(&self, body: &[u8]) -> Happened {
         let subject = self.subject().ok_or(Gap::Missing("issue"))?;
-        let assignees: Vec<User<'_>> = list(subject.assignees, "issue.assignees")?;
-        let labels: Vec<Label<'_>> = list(subject.labels, "issue.labels")?;
-        let assignees = assignees.iter().filter_map(User::account).collect();
-        let labels = labels.iter().filter_map(|l| l.name.as_deref().map(str::to_owned)).collect();
+        let Opened { issue, pull_request } = parse(body).map_err(|_| Gap::Odd("assignees or labels"))?;
+        let lists = issue.or(pull_request).unwrap_or_default();
+        let assignees = lists.assignees.iter().flatten().filter_map(User::account).collect();
+        let labels =
+            lists.labels.iter().flatten().filter_map(|l| l.name.as_deref().map(str::to_owned)).collect();
         Ok((EventKind::Opened { assignees, labels }, time(subject.created_at.as_ref())))
     }
 
@@ -225,17 +222,28 @@ struct Repository<'a> {
 #[derive(Deserialize)]
 struct Subject<'a> {
     number: Option<u64>,
-    /// Long lists, and only an opening needs them.
-    #[serde(borrow)]
-    assignees: Option<&'a RawValue>,
-    #[serde(borrow)]
-    labels: Option<&'a RawValue>,
     #[serde(borrow)]
     created_at: Option<Text<'a>>,
     #[serde(borrow)]
     updated_at: Option<Text<'a>>,
     #[serde(borrow)]
     closed_at: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Opened<'a> {
+    #[serde(borrow)]
+    issue: Option<Lists<'a>>,
+    #[serde(borrow)]
+    pull_request: Option<Lists<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Lists<'a> {
+    #[serde(borrow)]
+    assignees: Option<Vec<User<'a>>>,
+    #[serde(borrow)]
+    labels: Option<Vec<Label<'a>>>,
 }
 
 #[derive(Deserialize)]

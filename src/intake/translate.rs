@@ -77,7 +77,7 @@ pub(super) enum Gap {
     NotForUs(&'static str),
     /// The path of the field.
     Missing(&'static str),
-    /// It is there, but holds something else.
+    /// What is there, but holds something else.
     Odd(&'static str),
 }
 
@@ -86,8 +86,8 @@ impl Gap {
         match self {
             Self::NotForUs(why) => Refusal::NotForUs(why),
             Self::Missing(field) => Refusal::unreadable(thread, format!("the payload has no `{field}`")),
-            Self::Odd(field) => {
-                Refusal::unreadable(thread, format!("the payload's `{field}` is not what we expect"))
+            Self::Odd(what) => {
+                Refusal::unreadable(thread, format!("the payload's {what} are not what we expect"))
             }
         }
     }

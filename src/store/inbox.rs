@@ -44,8 +44,15 @@ pub struct Queue {
     /// When the one was received that waits longest.
     pub oldest: Option<Millis>,
     pub unreadable: i64,
-    /// Why the newest of these is.
-    pub last_unreadable: Option<String>,
+    pub last_unreadable: Option<Unreadable>,
+}
+
+/// A delivery that is only kept to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    pub key: String,
+    pub why: String,
+    pub received_at: Millis,
 }
 
 const FORGET_AT_ONCE: i64 = 1_000;
@@ -90,13 +97,14 @@ impl Store {
     /// When the database cannot be read.
     pub async fn queue(&self) -> Result<Queue, StoreError> {
         let readers = &self.shared.readers;
-        let tally = |of| sqlx::query_as::<_, (i64, Option<i64>)>(of).fetch_one(readers);
-        let (waiting, oldest) =
-            tally("SELECT COUNT(*), MIN(received_at) FROM deliveries WHERE state = 'pending'").await?;
-        let (unreadable, newest) =
-            tally("SELECT COUNT(*), MAX(arrival) FROM deliveries WHERE state = 'unreadable'").await?;
-        let why = sqlx::query_scalar("SELECT COALESCE(reason, '') FROM deliveries WHERE arrival = $1");
-        let last_unreadable = why.bind(newest).fetch_optional(readers).await?;
+        let pending = "SELECT COUNT(*), MIN(received_at) FROM deliveries WHERE state = 'pending'";
+        let (waiting, oldest): (i64, Option<i64>) = sqlx::query_as(pending).fetch_one(readers).await?;
+        let unreadable = "SELECT COUNT(*) FROM deliveries WHERE state = 'unreadable'";
+        let unreadable = sqlx::query_scalar(unreadable).fetch_one(readers).await?;
+        let last = "SELECT key, COALESCE(reason, ''), received_at FROM deliveries \
+                    WHERE state = 'unreadable' ORDER BY arrival DESC LIMIT 1";
+        let last: Option<(String, String, i64)> = sqlx::query_as(last).fetch_optional(readers).await?;
+        let last_unreadable = last.map(|(key, why, at)| Unreadable { key, why, received_at: Millis(at) });
         Ok(Queue { waiting, oldest: oldest.map(Millis), unreadable, last_unreadable })
     }
 

@@ -40,7 +40,7 @@ pub use comments::CommentState;
 pub use error::StoreError;
 pub use history::{Caught, Damage, History};
 pub use history_read::{HistoryLine, Problem, Verified, newest, verify};
-pub use inbox::{Delivery, NewDelivery, Put, Queue};
+pub use inbox::{Delivery, NewDelivery, Put, Queue, Unreadable};
 pub use journal::{Appended, NewFact, Pending, Row, Turn};
 pub use leases::{Held, ThreadLease};
 pub use open::Store;

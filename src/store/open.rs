@@ -33,6 +33,8 @@ pub(super) struct Shared {
 const READERS: u32 = 4;
 
 impl Store {
+    /// To be used while the runtime runs that opens it: whoever waits for a write is told there.
+    ///
     /// # Errors
     /// When the URL is not one we know, or the database cannot be opened or brought up to date.
     pub async fn open(url: &str) -> anyhow::Result<Self> {

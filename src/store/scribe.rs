@@ -43,7 +43,10 @@ impl<O, A> Line<O, A> {
     /// Waits until the order is carried out, and for all that stood before it.
     pub(super) async fn ask(&self, order: O) -> Result<A, StoreError> {
         let (answer, told) = oneshot::channel();
-        let failed = || StoreError::Unavailable("the thread that writes is gone, or has panicked".to_owned());
+        let failed = || {
+            let why = "the thread that writes is gone or has panicked, or the runtime has ended";
+            StoreError::Unavailable(why.to_owned())
+        };
         self.0.send(Waiting { order, answer }).map_err(|_| failed())?;
         told.await.unwrap_or_else(|_| Err(failed()))
     }
@@ -107,7 +110,8 @@ async fn serve<O: Send + 'static, A: Send + 'static>(
         let store = Store { shared };
         // A panic has said why; whoever waits sees the answer's channel close.
         if let Ok(answers) = AssertUnwindSafe(write(&store, &batch)).catch_unwind().await {
-            // To wake many tasks from outside costs a lock and perhaps a sleeping thread each; from within, next to nothing.
+            // Each wake-up from outside takes a lock and may have to rouse a thread; from within, only the first one does.
+            #[expect(clippy::disallowed_methods, reason = "it only tells, at once, and nobody waits for it")]
             home.spawn(async move { tell(batch, answers) });
         }
     }

@@ -143,7 +143,7 @@ fn check_fails_whenever_the_server_would_not_start() {
         ("forges: { github: {} }", "GITHUB_WEBHOOK_SECRET"),
         (sound, "PLANWRIGHT_LOCAL_SECRET"),
         ("forges: { local: { enabled: true } }", "OPENAI_API_KEY"),
-        ("data_dir: config.yaml/data", "data_dir: `config.yaml` is no folder"),
+        ("data_dir: config.yaml/data", "data_dir: `config.yaml` is a file, not a folder"),
     ] {
         let dir = home(text);
         let check = call(dir.path(), &["config", "check"]);
@@ -281,6 +281,17 @@ fn damage(dir: &Path, config: &str, exported: &str) {
     let said = call(dir, &["--config", config, "history", "verify", "--json"]);
     assert_eq!((said.code, &json(&said)["ok"]), (1, &false.into()), "{}", said.out);
     assert!(json(&said)["files"][0]["problem"].as_str().unwrap().contains(&missing), "{}", said.out);
+    // A sound file beside a database that cannot be read is not known to be whole.
+    std::fs::write(&file, exported).unwrap();
+    let data = Path::new(config).with_file_name("data");
+    for side in ["planwright.db-wal", "planwright.db-shm"] {
+        let _ = std::fs::remove_file(data.join(side));
+    }
+    std::fs::write(data.join("planwright.db"), "no database at all").unwrap();
+    let said = call(dir, &["--config", config, "history", "verify", "--json"]);
+    assert_eq!((said.code, &json(&said)["ok"]), (1, &false.into()), "{}", said.out);
+    assert!(json(&said)["not_compared"].is_string(), "{}", said.out);
+    assert!(said.err.contains("cannot be compared with the journal"), "{}", said.err);
 }
 
 #[test]

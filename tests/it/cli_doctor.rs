@@ -63,7 +63,8 @@ async fn deliveries_that_nobody_dealt_with_are_named() {
     has(
         &found,
         &[
-            "warning: the inbox: deliveries that could not be read: 1; the last one: the payload has no `sender`",
+            "warning: the inbox: deliveries that could not be read: 1; the last one, ",
+            " is github:u: the payload has no `sender`",
         ],
     );
 
@@ -74,7 +75,7 @@ async fn deliveries_that_nobody_dealt_with_are_named() {
     assert_eq!(code, 0, "{found:#?}");
     has(
         &found,
-        &["warning: the inbox: deliveries that wait: 2, the oldest since ", "is `planwright serve` running?"],
+        &["warning: the inbox: deliveries that wait: 2, the oldest for ", "is `planwright serve` running?"],
     );
 }
 
@@ -83,7 +84,11 @@ fn a_data_directory_that_cannot_be_is_named_and_git_is_not_blamed() {
     let dir = crate::cli::home("data_dir: config.yaml/data\n");
     let said = crate::cli::call(dir.path(), &["doctor"]);
     assert_eq!(said.code, 1, "{}", said.out);
-    assert!(said.out.contains("✗ the data directory config.yaml/data cannot be written: "), "{}", said.out);
+    assert!(
+        said.out.contains("✗ the data directory config.yaml/data cannot be written, so git was not tried: "),
+        "{}",
+        said.out
+    );
     assert!(said.out.contains("→ check `data_dir`") && !said.out.contains("a current git"), "{}", said.out);
 }
 

@@ -172,11 +172,27 @@ fn addressed(name: &str) -> (ForgeKind, String) {
     (forge, event_of(forge, Path::new(name)))
 }
 
+/// What an event does not need cannot spoil it: neither a list of the wrong kind nor bytes that are no text.
+#[test]
+fn the_lists_of_an_issue_matter_only_when_it_is_opened() {
+    let odd = without("github/issues.assigned.json", "/issue/labels", Some(json!("hush-hush")));
+    assert!(matches!(read(ForgeKind::Github, "issues", &odd), Translated::Events(_)));
+    for name in ["github/issues.assigned.json", "github/issues.opened.json"] {
+        let labels = Some(json!([{"name": "bug", "description": "D"}]));
+        let text = without(name, "/issue/labels", labels).to_string();
+        let (before, after) = text.split_once("\"D\"").unwrap();
+        let bytes = [before.as_bytes(), b"\"\xff\"", after.as_bytes()].concat();
+        let read = translate(ForgeKind::Github, "issues", &bytes, Confidential::Ignored);
+        assert!(matches!(read, Translated::Events(_)), "{name}: {read:?}");
+    }
+}
+
 #[test]
 fn a_field_of_the_wrong_kind_is_reported_without_its_text() {
     let rows = [
         ("github/issues.assigned.json", "/assignee", "github:acme/web#12"),
-        ("github/issues.assigned.json", "/issue/labels", "github:acme/web#12"),
+        ("github/issues.opened.json", "/issue/labels", "github:acme/web#12"),
+        ("github/issues.opened.json", "/issue/assignees", "github:acme/web#12"),
         ("github/issues.assigned.json", "/sender", "github:acme/web#12"),
         ("github/issues.assigned.json", "/issue", ""),
         ("github/issue_comment.created.json", "/comment/id", "github:acme/web#12"),

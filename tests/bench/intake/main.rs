@@ -3,10 +3,10 @@
 //! `cargo bench --bench intake` runs the release binary's `serve` on loopback, the bare handler in a process of its own,
 //! and Probot where Node can install it, each freshly started for each measurement, in turns, and prints medians. The
 //! client shares the machine with them, so only ratios within one run mean something. On a virtual machine, a round during
-//! which the host gave our processors to somebody else is measured again, and that is said.
+//! which the host gave our processors to somebody else is measured again, up to twice, and that is said.
 //!
-//! `-- --seconds N --rounds N --connections N` set how long and how wide; `--bin FILE` measures another binary; `--inner` measures the door alone,
-//! without the engine; `--no-probot` leaves Probot out.
+//! `-- --seconds N --rounds N --connections N` set how long and how wide; `--bin FILE` measures another binary;
+//! `--inner` measures the door alone, without the engine; `--no-probot` leaves Probot out.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 mod client;
@@ -87,7 +87,7 @@ fn measure_all(options: &Options) -> anyhow::Result<()> {
         }
         table::print(connections, &options.servers, &measured);
         println!(
-            "  the host took at most {lost:.1} % of the machine in these; {again} rounds were measured again\n"
+            "  the host took at most {lost:.1} % of the machine in these; {again} others were thrown away for more\n"
         );
     }
     Ok(())
