@@ -552,10 +552,7 @@ async fn two_people_have_to_approve_what_is_risky_and_not_who_asked() {
 async fn a_push_that_is_refused_is_told_and_nothing_is_forced() {
     let scene = Scene::on(ForgeKind::Github).await;
     three_files(&scene);
-    let hook = scene.repo.bare.join("hooks/pre-receive");
-    std::fs::write(&hook, "#!/bin/sh\necho 'GH006: Protected branch update failed' >&2\nexit 1\n").unwrap();
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.repo.refuse_pushes();
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     bot.told(MARIA, "/approve").await;

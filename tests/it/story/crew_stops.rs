@@ -1,6 +1,5 @@
 //! Purpose: a crew that is interrupted: what has begun comes to a clear end, and nothing half-done is left lying about.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,9 +54,7 @@ async fn a_run_that_follows_at_once_goes_on_with_all_that_the_one_before_has_mad
     actions(&scene, vec![create("one"), create("two")]);
     actions(&scene, vec![create("two")]);
     all_write(&scene);
-    let hook = scene.repo.bare.join("hooks/pre-receive");
-    std::fs::write(&hook, "#!/bin/sh\ntouch pushing\nsleep 2\n").unwrap();
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.repo.before_a_push("touch pushing\nsleep 2");
     let bot = scene.start().await;
     let event = scene.assigned(MARIA);
     assert_eq!(scene.post(&bot.base, &scene.webhook(&event)).await, 202);
@@ -86,9 +83,7 @@ async fn a_merge_that_has_begun_is_finished_and_counted_whatever_becomes_of_the_
         steps(&scene, &[("one", &[])]);
         actions(&scene, vec![action("one", "create", json!({"path": "one.md"}))]);
         all_write(&scene);
-        let hook = scene.repo.bare.join("hooks/pre-receive");
-        std::fs::write(&hook, "#!/bin/sh\ntouch pushing\nsleep 2\n").unwrap();
-        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        scene.repo.before_a_push("touch pushing\nsleep 2");
         let bot = scene.start().await;
         let event = scene.assigned(MARIA);
         assert_eq!(scene.post(&bot.base, &scene.webhook(&event)).await, 202);

@@ -1,7 +1,5 @@
 //! Purpose: how work is handed over: as the settings want it, to whom, and what is said when it cannot be.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use planwright::domain::ForgeKind;
 
 use super::acting::{change_of, three_files};
@@ -107,9 +105,7 @@ fn half_open() -> serde_json::Value {
 #[tokio::test]
 async fn a_refused_push_says_what_to_do_and_that_nothing_is_pushed() {
     let scene = delivering(ForgeKind::Github, "draft").await;
-    let hook = scene.repo.bare.join("hooks/pre-receive");
-    std::fs::write(&hook, "#!/bin/sh\necho 'GH006: Protected branch update failed' >&2\nexit 1\n").unwrap();
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.repo.refuse_pushes();
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     bot.told(MARIA, "/approve").await;

@@ -1,5 +1,6 @@
 //! Purpose: the repository behind a scene: a bare one with a first commit, and what can be seen in it afterwards.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -36,6 +37,26 @@ impl Repo {
             stream += &format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
         }
         git(&self.bare, &["fast-import", "--quiet"], &stream);
+    }
+
+    /// From now on, as a forge does it for a protected branch.
+    pub(crate) fn refuse_pushes(&self) {
+        self.before_a_push("echo 'GH006: Protected branch update failed' >&2\nexit 1");
+    }
+
+    /// These lines of shell run whenever somebody pushes; when they fail, the push is refused.
+    pub(crate) fn before_a_push(&self, lines: &str) {
+        let hook = self.hook();
+        std::fs::write(&hook, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn allow_pushes(&self) {
+        std::fs::remove_file(self.hook()).unwrap();
+    }
+
+    fn hook(&self) -> PathBuf {
+        self.bare.join("hooks/pre-receive")
     }
 
     pub(crate) fn has(&self, branch: &str) -> bool {

@@ -1,7 +1,6 @@
 //! Purpose: a thread long quiet is forgotten where the settings want that, and nothing else comes of it.
 
 use std::num::NonZeroU32;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,9 +157,7 @@ async fn what_cannot_be_removed_leaves_all_as_it_is() {
 async fn work_that_could_not_be_pushed_is_kept_until_it_can() {
     let scene = Scene::on(ForgeKind::Github).await;
     three_files(&scene);
-    let hook = scene.repo.bare.join("hooks/pre-receive");
-    std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.repo.refuse_pushes();
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     bot.told(MARIA, "@planwright approve").await;
@@ -170,7 +167,7 @@ async fn work_that_could_not_be_pushed_is_kept_until_it_can() {
     let bot = a_year_later(&scene).await;
     assert_eq!(scene.facts(), before);
     assert_eq!(scene.repo.branches(), ["main"]);
-    std::fs::remove_file(&hook).unwrap();
+    scene.repo.allow_pushes();
     sweeps_on(&bot).await;
     assert_eq!(scene.facts(), ["forgotten"]);
     assert_eq!(scene.repo.branches().len(), 2, "it was pushed first");
