@@ -72,6 +72,10 @@ impl Store {
         now: Millis,
         lease_ms: i64,
     ) -> Result<Option<ThreadLease>, StoreError> {
+        // Mostly nothing is due. Finding that out does not disturb the one writer, whom deliveries wait for.
+        if !self.is_due(now).await? {
+            return Ok(None);
+        }
         let mut writer = self.writer().await?;
         // The condition stands twice: on PostgreSQL another claim may come between the choice and the update.
         let row = sqlx::query(
@@ -95,6 +99,13 @@ impl Store {
                 Ok(ThreadLease { thread: thread_of(row.try_get("thread")?)?, fence: row.try_get("fence")? })
             })
             .transpose()
+    }
+
+    async fn is_due(&self, now: Millis) -> Result<bool, StoreError> {
+        let due = "SELECT 1 FROM threads WHERE lease_until <= $1 OR (lease_until IS NULL AND wake_at <= $1) LIMIT 1";
+        let found: Option<i64> =
+            sqlx::query_scalar(due).bind(now.0).fetch_optional(&self.shared.readers).await?;
+        Ok(found.is_some())
     }
 
     /// # Errors

@@ -34,6 +34,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_database_refuses_all_and_recovers() {
     let at = Fixture::with_options("?busy_timeout_ms=50").await;
+    assert_eq!(put(&at.store, "github:before", NAME).await, Put::New);
     let file = at.dir.path().join("data/planwright.db");
     let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
     sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
