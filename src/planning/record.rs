@@ -13,7 +13,8 @@ use super::replanned::outline;
 use super::run::{EndState, Run, RunId};
 use crate::domain::{CommentId, Lang, Millis, Permission};
 
-/// At most this many answers to comments on one thread within an hour: two bots that answer each other fall silent.
+/// At most this many answers to one account on one thread within an hour: two bots that answer each other fall silent, and
+/// nobody can use up the answers to others.
 const REPLIES_AN_HOUR: usize = 10;
 const BEGUN_KEPT: usize = 16;
 const HOUR_MS: i64 = 3_600_000;
@@ -33,7 +34,8 @@ pub struct Record {
     /// Comments that are still to be written.
     pub owed: Vec<Owed>,
     taken: BTreeSet<CommentId>,
-    replied_at: VecDeque<Millis>,
+    /// When somebody was answered, and who, within the last hour.
+    replied: VecDeque<(Millis, String)>,
     /// When the newest runs began, oldest first; a few are enough to tell whether there are too many.
     begun_at: VecDeque<Millis>,
     /// What is said once per thread only, as it was said.
@@ -63,6 +65,12 @@ impl Owed {
     pub fn key(&self) -> &Key {
         match self {
             Self::Reply { key, .. } | Self::Refusal { key, .. } => key,
+        }
+    }
+
+    fn to(&self) -> &str {
+        match self {
+            Self::Reply { to, .. } | Self::Refusal { to, .. } => to,
         }
     }
 }
@@ -206,22 +214,24 @@ impl Record {
         } else {
             return;
         };
-        if self.may_reply(entry.at) && said_once(&owed).is_none_or(|said| self.said.insert(said)) {
+        if self.may_reply(owed.to(), entry.at) && said_once(&owed).is_none_or(|said| self.said.insert(said)) {
             self.owed.push(owed);
         }
     }
 
-    fn may_reply(&mut self, now: Millis) -> bool {
+    fn may_reply(&mut self, to: &str, now: Millis) -> bool {
         let hour_ago = now.plus(-HOUR_MS);
-        while self.replied_at.front().is_some_and(|at| *at < hour_ago) {
-            self.replied_at.pop_front();
+        while self.replied.front().is_some_and(|(at, _)| *at < hour_ago) {
+            self.replied.pop_front();
         }
-        self.replied_at.len() + self.owed.len() < REPLIES_AN_HOUR
+        let answered = self.replied.iter().filter(|(_, who)| who == to).count();
+        let waiting = self.owed.iter().filter(|owed| owed.to() == to).count();
+        answered + waiting < REPLIES_AN_HOUR
     }
 
     fn settle(&mut self, key: &Key, at: Millis) {
-        self.owed.retain(|owed| owed.key() != key);
-        self.replied_at.push_back(at);
+        let settled = self.owed.extract_if(.., |owed| owed.key() == key);
+        self.replied.extend(settled.map(|owed| (at, owed.to().to_owned())));
     }
 
     /// Facts of another run than the newest, or of one that has ended, are evidence and change nothing; but where its
@@ -290,4 +300,43 @@ fn sum_up(run: &Run) -> String {
     let plan = run.plan().map_or(String::new(), |plan| outline(run, plan).join("; "));
     let text = format!("A run for @{}: {goal}. It {end}. {plan}", run.requester.login);
     cut(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Account;
+
+    /// Somebody asks for help in this minute, and is told when there is an answer.
+    fn ask(record: &mut Record, who: &str, minute: i64) -> bool {
+        let at = Millis(minute * 60_000);
+        let by = Account::person(7, who);
+        let asked = Fact::Noticed { notice: Notice::HelpAsked, by, comment: None };
+        record.apply(&Entry { seq: record.seq + 1, at, run: None, fact: asked });
+        let Some(owed) = record.owed.first() else { return false };
+        let replied = Fact::Replied { key: owed.key().clone(), comment: None };
+        record.apply(&Entry { seq: record.seq + 1, at, run: None, fact: replied });
+        true
+    }
+
+    #[test]
+    fn who_asks_too_often_waits_and_nobody_else_does() {
+        let mut record = Record::default();
+        let answered = (0..12).filter(|minute| ask(&mut record, "tom", *minute)).count();
+        assert_eq!(answered, REPLIES_AN_HOUR);
+        assert!(ask(&mut record, "maria", 12));
+        assert!(!ask(&mut record, "tom", 59));
+        assert!(ask(&mut record, "tom", 62), "the first answers are an hour old");
+    }
+
+    #[test]
+    fn answers_that_are_still_to_be_given_count_as_well() {
+        let mut record = Record::default();
+        for seq in 1..=12 {
+            let by = Account::person(7, "tom");
+            let fact = Fact::Noticed { notice: Notice::StatusAsked, by, comment: None };
+            record.apply(&Entry { seq, at: Millis(seq), run: None, fact });
+        }
+        assert_eq!(record.owed.len(), REPLIES_AN_HOUR);
+    }
 }
