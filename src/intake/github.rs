@@ -84,6 +84,8 @@ impl Payload<'_> {
             ("issues" | "pull_request", "opened") => self.opened(body),
             ("issues" | "pull_request", "edited") => self.edited(),
             ("issues" | "pull_request", "closed") => Ok((EventKind::Closed, self.closed_at())),
+            // What is gone is as good as closed: nobody can follow a run there.
+            ("issues", "deleted") => Ok((EventKind::Closed, None)),
             ("issues" | "pull_request", "reopened") => Ok((EventKind::Reopened, self.updated_at())),
             ("issues" | "pull_request", "assigned") => self.assigned(),
             ("issues" | "pull_request", "unassigned") => self.unassigned(),

@@ -111,6 +111,15 @@ fn confidential_deliveries_are_read_only_when_they_are_asked_for() {
     assert!(matches!(read(ForgeKind::Gitlab, "Note Hook", &note), Translated::NotForUs(_)));
 }
 
+/// A run on a thread that is gone has nowhere to go on.
+#[test]
+fn an_issue_that_is_gone_counts_as_closed() {
+    let mut body = fixture("github/issues.assigned.json");
+    body["action"] = json!("deleted");
+    let Translated::Events(events) = read(ForgeKind::Github, "issues", &body) else { panic!("not an event") };
+    assert_eq!(events[0].kind, EventKind::Closed);
+}
+
 /// Sets the value at the pointer, or takes it away.
 fn without(name: &str, pointer: &str, instead: Option<Value>) -> Value {
     let mut body = fixture(name);
