@@ -1,5 +1,7 @@
 //! Purpose: `repos:` rules, and what holds for one repository once they are laid over the file.
 
+use std::collections::BTreeSet;
+
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::ser::{SerializeMap, Serializer};
@@ -113,6 +115,14 @@ impl Config {
     pub fn for_repo(&self, project: &Project) -> RepoSettings {
         let rules = self.repos.iter().filter(|rule| rule.pattern.matches(project));
         self.with_rules(rules)
+    }
+
+    /// Every label that starts a run somewhere.
+    #[must_use]
+    pub fn trigger_labels(&self) -> BTreeSet<String> {
+        let everywhere = self.triggers.label.clone();
+        let by_rule = self.repos.iter().filter_map(|rule| self.with_rules([rule].into_iter()).triggers.label);
+        everywhere.into_iter().chain(by_rule).collect()
     }
 
     pub(super) fn with_rules<'a>(&self, rules: impl Iterator<Item = &'a RepoRule>) -> RepoSettings {
@@ -237,6 +247,16 @@ mod tests {
 
     fn settings(text: &str, project: &str) -> RepoSettings {
         config(text).for_repo(&project.parse().unwrap())
+    }
+
+    #[test]
+    fn every_label_that_starts_a_run_somewhere_is_known() {
+        let rules = "repos: [{ match: '*:a/*', triggers: { label: bot } }, { match: '*:b/*', deliver: none }, \
+                     { match: '*:c/*', triggers: { label: null } }]";
+        let labels = |text: &str| config(text).trigger_labels().into_iter().collect::<Vec<_>>().join(", ");
+        assert_eq!(labels(rules), "bot, planwright");
+        assert_eq!(labels(&format!("triggers: {{ label: null }}\n{rules}")), "bot");
+        assert_eq!(labels("triggers: { label: null }"), "");
     }
 
     #[test]

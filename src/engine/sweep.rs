@@ -19,6 +19,9 @@ use crate::planning::{Record, Trigger};
 use crate::render;
 use crate::store::{NewDelivery, Put};
 
+/// A request that was given up is not carried out later than this, nor shown.
+const TWINS_MS: i64 = 3_600_000;
+
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
     let sweeping = async {
         loop {
@@ -44,8 +47,7 @@ pub(super) async fn sweep(ctx: &Ctx) {
 }
 
 async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge) -> anyhow::Result<()> {
-    let label = ctx.config.triggers.label.clone();
-    for thread in forge.waiting_threads(label.as_deref()).await? {
+    for thread in waiting_threads(ctx, forge).await? {
         if let Err(error) = look_for_start(ctx, forge, &thread).await {
             tracing::warn!("cannot compare {thread} with its forge: {error:#}");
         }
@@ -56,6 +58,19 @@ async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge) -> anyhow::Resul
         }
     }
     Ok(())
+}
+
+/// Each repository may have a label of its own.
+async fn waiting_threads(ctx: &Ctx, forge: &Forge) -> anyhow::Result<BTreeSet<ThreadRef>> {
+    let labels = ctx.config.trigger_labels();
+    let mut found = BTreeSet::new();
+    if labels.is_empty() {
+        found.extend(forge.waiting_threads(None).await?);
+    }
+    for label in &labels {
+        found.extend(forge.waiting_threads(Some(label)).await?);
+    }
+    Ok(found)
 }
 
 /// A thread that waits for the bot, but never had a run (or whose run was stopped by taking away what is back now).
@@ -94,13 +109,7 @@ fn accepts_confidential(ctx: &Ctx) -> bool {
 /// A live run whose thread was closed, that lost what started it, or that people wrote to.
 async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow::Result<()> {
     let record = load_record(ctx, thread).await?;
-    let Some(run) = record.live_run() else {
-        return if forget::is_due(ctx, &record) {
-            Ok(ctx.store.wake(thread, ctx.now()).await?)
-        } else {
-            Ok(())
-        };
-    };
+    let Some(run) = record.live_run() else { return look_after(ctx, forge, thread, &record).await };
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
     if let Some(kind) =
@@ -128,6 +137,17 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
         }
     }
     Ok(())
+}
+
+/// A thread without a run under way: what was just said there may stand there twice, and what is long past may go.
+async fn look_after(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, record: &Record) -> anyhow::Result<()> {
+    if forget::is_due(ctx, record) {
+        return Ok(ctx.store.wake(thread, ctx.now()).await?);
+    }
+    if record.is_quiet_since(ctx.now().plus(-TWINS_MS)) {
+        return Ok(());
+    }
+    fold_twins(ctx, forge, thread, &forge.comments(thread).await?).await
 }
 
 /// Boxes that people ticked while the bot was away.

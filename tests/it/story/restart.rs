@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planwright::domain::{EventKind, ForgeKind};
+use planwright::engine::Ctx;
 use planwright::planning::Policy;
 
 use super::bot::{ALL, MARIA, Scene, TOM};
@@ -26,14 +27,18 @@ async fn an_assignment_that_nobody_told_us_about_is_found() {
     }
 }
 
+/// The usual label, and one that a rule names for some repositories.
 #[tokio::test]
 async fn a_label_that_nobody_told_us_about_is_found_if_its_giver_had_the_right() {
+    let rule = "repos: [{ match: '**', triggers: { label: robot }, planning: { enabled: true } }]";
     for kind in ALL {
-        let scene = Scene::on(kind).await;
-        scene.act(|world, thread, now| world.label(thread, "planwright", MARIA, now));
-        let bot = scene.start().await;
-        scene.until_seen("the sweep finds the label", |scene| scene.cards().len() == 1).await;
-        bot.ends().await;
+        for (settings, label) in [("planning: { enabled: true }", "planwright"), (rule, "robot")] {
+            let scene = Scene::on(kind).await.settings(settings);
+            scene.act(|world, thread, now| world.label(thread, label, MARIA, now));
+            let bot = scene.start().await;
+            scene.until_seen("the sweep finds the label", |scene| scene.cards().len() == 1).await;
+            bot.ends().await;
+        }
     }
 }
 
@@ -116,21 +121,20 @@ async fn the_sweep_and_the_late_webhook_are_one_event() {
     }
 }
 
-/// A model that is away for a moment costs a moment: the run waits by a timer, also across a restart.
+/// A model that is away for a moment costs a moment: the run waits by a timer, which fires after a restart as well.
 #[tokio::test]
 async fn a_passing_failure_is_tried_again_by_a_timer_that_survives_a_restart() {
     let scene = Scene::on(ForgeKind::Github).await;
     scene.model.always_misbehave(Some(Misbehaviour::Status(503, "away".to_owned())));
-    let bot = scene.start().await;
+    let soon = |ctx: &mut Ctx| ctx.policy = Policy { retry_after_ms: vec![1_500], ..Policy::default() };
+    let bot = scene.start_with(soon).await;
     bot.assigned(MARIA).await;
     assert!(scene.card().contains("I will try again by myself"), "{}", scene.card());
     let timers = bot.ctx.store.timers(&scene.thread).await.unwrap();
     assert_eq!(timers.len(), 1, "the wait is a timer");
     bot.stops().await;
     scene.model.always_misbehave(None);
-    let bot =
-        scene.start_with(|ctx| ctx.policy = Policy { retry_after_ms: vec![0], ..Policy::default() }).await;
-    bot.ctx.store.wake(&scene.thread, planwright::engine::now()).await.unwrap();
+    let bot = scene.start_with(soon).await;
     scene.until_seen("the plan", |scene| scene.card().contains("waiting for approval")).await;
     assert!(scene.facts().contains(&"timer_fired".to_owned()));
     bot.ends().await;
