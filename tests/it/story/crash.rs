@@ -36,6 +36,24 @@ async fn killed_right_after_the_202() {
     }
 }
 
+/// Nobody is assigned: only the stored deliveries know that somebody asked for a run, and then for a pause.
+#[tokio::test]
+async fn killed_right_after_words_that_no_sweep_can_find() {
+    for kind in FORGES {
+        let scene = Scene::on(kind).await;
+        let bot = scene.spawn().await;
+        let plan = scene.said(MARIA, "@planwright plan");
+        let pause = scene.said(MARIA, "@planwright pause");
+        for said in [&plan, &pause] {
+            assert_eq!(bot.post(&scene.webhook(said)).await, 202);
+        }
+        bot.kill();
+        let _bot = scene.spawn().await;
+        scene.until_seen("both are heard", |scene| scene.facts().contains(&"paused".to_owned())).await;
+        assert_eq!(scene.facts().first().unwrap(), "triggered", "{kind}");
+    }
+}
+
 #[tokio::test]
 async fn killed_while_the_model_thinks() {
     for kind in FORGES {
