@@ -18,12 +18,11 @@ use super::gate::Gate;
 use super::hands::Benches;
 use super::publish::{Drawn, Picture, Published};
 use super::settings::{Settled, settings};
-use super::{deliver, perform, publish, route};
+use super::{deliver, perform, publish};
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::ActionId;
 use crate::planning::{
-    AskProblem, CrewFact, Effect, Fact, InFlight, Key, Phase, Policy, Run, RunId, TalkFact, keeps,
-    next_effects,
+    AskProblem, CrewFact, Effect, Fact, InFlight, Key, Phase, Policy, Run, RunId, keeps, next_effects,
 };
 use crate::store::{Held, ThreadLease};
 
@@ -186,40 +185,6 @@ async fn run(ctx: &Arc<Ctx>, lease: ThreadLease) -> anyhow::Result<Rest> {
 }
 
 impl Drive<'_> {
-    /// In the order of their arrival: a resume must not overtake the pause before it. Only stops may. While a preview is
-    /// on its way, answers to it wait too: people can read it before it is known which comment it is.
-    async fn take_deliveries(&mut self) -> anyhow::Result<()> {
-        self.unheard = false;
-        for delivery in self.ctx.store.pending(&self.desk.lease).await? {
-            let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
-            let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
-            let early =
-                self.desk.record.live_run().is_some_and(|run| run.awaits_preview() || run.awaits_post());
-            let early = early && route::is_answer(&delivery, &self.desk.voice.bot_login);
-            if waits || ((behind || early) && !route::is_stop(&delivery)) {
-                self.unheard |= early;
-                continue;
-            }
-            self.ctx.sightings.forget(self.desk.thread());
-            match route::read(self.ctx, &self.desk, &delivery).await {
-                route::Read::Facts(facts) => {
-                    if facts.iter().any(|fact| matches!(fact, Fact::Triggered { .. }))
-                        && self.close_last().await == Closed::NotYet
-                    {
-                        break;
-                    }
-                    self.put_off.remove(&delivery.key);
-                    self.altered |= facts.iter().any(is_altered);
-                    self.desk.append(self.ctx, facts, vec![delivery.key]).await?;
-                }
-                route::Read::Later(at) => {
-                    self.put_off.insert(delivery.key, at);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// A run that ended or moved on does not wait for the answer to an old question.
     fn drop_unwanted(&mut self) {
         let run = self.desk.record.run.as_deref();
@@ -438,7 +403,7 @@ impl Drive<'_> {
     }
 
     /// What a run that has ended has made is on the forge before another begins, which looks for it there.
-    async fn close_last(&self) -> Closed {
+    pub(super) async fn close_last(&self) -> Closed {
         let errand = self.errand();
         let has_worked = errand.run.as_ref().is_some_and(|run| !run.is_live() && !run.work.is_empty());
         if !has_worked || self.ctx.only_hears {
@@ -470,11 +435,6 @@ impl Drive<'_> {
 fn is_news(run: &Run, fact: &Fact) -> bool {
     let Fact::Crew(CrewFact::EscalationUnposted { number, .. }) = fact else { return true };
     run.crew.escalation(*number).is_some_and(|known| known.comment.is_none() && known.unposted.is_none())
-}
-
-/// The record is the same, but the thread no longer shows it.
-fn is_altered(fact: &Fact) -> bool {
-    matches!(fact, Fact::Talk(TalkFact::AskedAltered { .. }))
 }
 
 /// Resolves when this thread is poked. A lagging receiver counts as poked: something may have been missed.

@@ -39,6 +39,7 @@ mod forget;
 mod gate;
 mod gather;
 mod hands;
+mod hear;
 mod keep;
 mod merge;
 mod moment;

@@ -5,22 +5,27 @@ use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
 use crate::domain::{
-    Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread, parse_command,
+    Account, AccountKind, Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread,
+    ThreadRef, parse_command,
 };
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{
-    Asked, Fact, Limits, Observation, PreviewSeen, Record, Rules, TicksSeen, interpret, needs_permission,
-    needs_thread,
+    Asked, Fact, Heard, Limits, Observation, PreviewSeen, Record, Rules, TicksSeen, interpret,
+    needs_permission, needs_thread,
 };
 use crate::render::{read_boxes, read_choices, read_ticks};
-use crate::store::Delivery;
+use crate::store::{Delivery, StoreError};
 
 pub(super) enum Read {
     /// What follows from it, which may be nothing; the delivery is done.
     Facts(Vec<Fact>),
+    /// Somebody changed a comment of ours: the record is the same, but the thread no longer shows it.
+    Altered,
     /// The forge is out of reach; the delivery stays in the inbox until then.
     Later(Millis),
+    /// Nothing can be made of it, and why; it is kept for people to look at.
+    SetAside(String),
 }
 
 pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
@@ -33,12 +38,46 @@ pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
         Translated::NotForUs(_) => return Read::Facts(vec![]),
         Translated::Unreadable { why, .. } => {
             tracing::error!(delivery.id = %delivery.key, "cannot read the delivery {}: {why}", delivery.key);
-            return Read::Facts(vec![]);
+            return Read::SetAside(why);
         }
     };
-    match read_events(ctx, desk, &events).await {
-        Ok(facts) => Read::Facts(facts),
+    match read_all(ctx, desk, &events).await {
+        Ok(read) => read,
         Err(error) => settle(ctx, desk, delivery, &error),
+    }
+}
+
+async fn read_all(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<Read, ForgeError> {
+    if alters(ctx, desk, events).await? {
+        return Ok(Read::Altered);
+    }
+    Ok(Read::Facts(read_events(ctx, desk, events).await?))
+}
+
+/// Whether a person changed a comment of ours that only shows something, the card above all: then it is drawn again. A
+/// preview is never written twice, and boxes of questions are answers. What another bot edits is left to it, or the two
+/// would go on for ever.
+async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeError> {
+    let [Event { thread, actor, kind: EventKind::CommentEdited { comment }, .. }] = events else {
+        return Ok(false);
+    };
+    let asks = desk.record.preview_request(comment.id).is_some() || desk.record.asks_in(comment.id).is_some();
+    if asks || actor.kind != AccountKind::Person || is_us(ctx, thread, actor).await? {
+        return Ok(false);
+    }
+    let broken = |error: StoreError| ForgeError::Broken(error.to_string());
+    let ours = ctx.store.comment_hash(thread, comment.id).await.map_err(broken)?.is_some();
+    if ours {
+        // A lost lease is found by the append that follows.
+        let _ = ctx.store.comment_altered(&desk.lease, comment.id).await.map_err(broken)?;
+    }
+    Ok(ours)
+}
+
+async fn is_us(ctx: &Ctx, thread: &ThreadRef, actor: &Account) -> Result<bool, ForgeError> {
+    match ctx.forge(thread.project.forge) {
+        Ok(forge) => Ok(forge.me().await?.id == actor.id),
+        Err(_) => Ok(false),
     }
 }
 
@@ -47,62 +86,18 @@ fn is_outdated(key: &str, record: &Record) -> bool {
     super::sweep::seq_seen(key).is_some_and(|seq| seq != record.seq)
 }
 
-/// Whether a delivery is a stop: it may overtake what has to wait.
-pub(super) fn is_stop(delivery: &Delivery) -> bool {
-    match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
-        Translated::Events(events) => events.iter().any(stops),
-        Translated::NotForUs(_) | Translated::Unreadable { .. } => false,
-    }
-}
-
-/// Whether a delivery may answer what is put up: then it waits until that is known to stand.
-pub(super) fn is_answer(delivery: &Delivery, bot_login: &str) -> bool {
-    let answers = |event: &Event| match &event.kind {
-        EventKind::CommentEdited { .. } => true,
-        EventKind::CommentCreated { comment } => {
-            let spoken = parse_command(&comment.body, bot_login);
-            match spoken {
-                Spoken::Command(command) => matches!(
-                    command,
-                    Command::Approve { .. }
-                        | Command::Reject { .. }
-                        | Command::SkipQuestion { .. }
-                        | Command::Choose { .. }
-                ),
-                Spoken::Prose => true,
-            }
-        }
-        EventKind::Opened { .. }
-        | EventKind::DescriptionEdited
-        | EventKind::Closed
-        | EventKind::Reopened
-        | EventKind::Assigned { .. }
-        | EventKind::Unassigned { .. }
-        | EventKind::Labelled { .. }
-        | EventKind::Unlabelled { .. }
-        | EventKind::ReviewRequested { .. }
-        | EventKind::CommentDeleted { .. }
-        | EventKind::Reviewed { .. }
-        | EventKind::ReviewCommented { .. } => false,
-    };
-    match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
-        Translated::Events(events) => events.iter().any(answers),
-        Translated::NotForUs(_) | Translated::Unreadable { .. } => false,
-    }
-}
-
 /// After this long nobody waits for an answer any more, and later deliveries should not wait behind it.
 const GIVE_UP_MS: i64 = 24 * 3_600_000;
 
 fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Read {
     if delivery.received_at.plus(GIVE_UP_MS) < ctx.now() {
         tracing::error!(delivery.id = %delivery.key, "gave up the delivery {} after a day: {error}", delivery.key);
-        return Read::Facts(vec![]);
+        return Read::SetAside(format!("given up after a day: {error}"));
     }
     match error {
         ForgeError::NotFound(_) => {
-            tracing::warn!(delivery.id = %delivery.key, "dropped the delivery {}: {error}", delivery.key);
-            Read::Facts(vec![])
+            tracing::warn!(delivery.id = %delivery.key, "set the delivery {} aside: {error}", delivery.key);
+            Read::SetAside(error.to_string())
         }
         ForgeError::RateLimited { retry_after, .. } => {
             let ms = i64::try_from(retry_after.as_millis()).unwrap_or(i64::MAX);
@@ -146,13 +141,16 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     if let EventKind::CommentDeleted { comment_id } = &event.kind {
         forget_comment(ctx, desk, *comment_id).await;
     }
+    let project = &event.thread.project;
+    // As the server has it: the repository's own file can only switch the label off.
+    let label = ctx.config.for_repo(project).triggers.label;
+    let heard = Heard { event, bot: &bot, label: label.as_deref() };
     let (asks_right, asks_thread) =
-        (needs_permission(&desk.record, event, &bot), needs_thread(&desk.record, event, &bot));
+        (needs_permission(&desk.record, heard), needs_thread(&desk.record, heard));
     if !asks_right && !asks_thread {
         // Most deliveries of a busy repository; they must cost no request, and not wait for a forge that is down.
         return Ok(vec![]);
     }
-    let project = &event.thread.project;
     let permission = if asks_right { Some(forge.permission(project, &event.actor).await?) } else { None };
     let thread = if asks_thread { live_thread(forge, event).await? } else { None };
     let rules = match rules(ctx, project).await {
@@ -262,7 +260,7 @@ async fn live_thread(forge: &Forge, event: &Event) -> Result<Option<Thread>, For
     }
 }
 
-fn stops(event: &Event) -> bool {
+pub(super) fn stops(event: &Event) -> bool {
     matches!(event.kind, EventKind::Unassigned { .. } | EventKind::Unlabelled { .. } | EventKind::Closed)
 }
 

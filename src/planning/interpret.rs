@@ -79,15 +79,33 @@ pub struct PreviewSeen {
     pub intact: bool,
 }
 
+/// An event before anything was looked up for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Heard<'a> {
+    pub event: &'a Event,
+    pub bot: &'a Account,
+    /// The label that starts a run here, as far as is known without asking the forge.
+    pub label: Option<&'a str>,
+}
+
+impl Heard<'_> {
+    /// Nearly all labels that people put on are none of ours.
+    fn starts_by(&self, label: &str) -> bool {
+        self.label == Some(label)
+    }
+}
+
 /// Whether reading this event needs the live state of the thread: it may start or stop something.
 #[must_use]
-pub fn needs_thread(record: &Record, event: &Event, bot: &Account) -> bool {
-    let running = record.live_run().is_some();
+pub fn needs_thread(record: &Record, heard: Heard<'_>) -> bool {
+    let (running, Heard { event, bot, .. }) = (record.live_run().is_some(), heard);
     match &event.kind {
-        EventKind::Opened { assignees, labels } => has(assignees, bot) || !labels.is_empty(),
+        EventKind::Opened { assignees, labels } => {
+            has(assignees, bot) || labels.iter().any(|label| heard.starts_by(label))
+        }
         EventKind::Assigned { assignee } => assignee.id == bot.id,
         EventKind::Unassigned { assignee } => running && assignee.id == bot.id,
-        EventKind::Labelled { .. } => true,
+        EventKind::Labelled { label } => heard.starts_by(label) || (label == PAUSE_LABEL && running),
         EventKind::Closed | EventKind::Unlabelled { .. } => running,
         EventKind::CommentCreated { comment } => match parse_command(&comment.body, &bot.login) {
             Spoken::Command(Command::Plan | Command::Retry | Command::Replan { .. }) => true,
@@ -109,12 +127,14 @@ pub fn needs_thread(record: &Record, event: &Event, bot: &Account) -> bool {
 /// nothing. Prose on a thread without a run does not: busy
 /// repositories would cost one request for every comment anybody writes.
 #[must_use]
-pub fn needs_permission(record: &Record, event: &Event, bot: &Account) -> bool {
-    let running = record.live_run().is_some();
+pub fn needs_permission(record: &Record, heard: Heard<'_>) -> bool {
+    let (running, Heard { event, bot, .. }) = (record.live_run().is_some(), heard);
     match &event.kind {
-        EventKind::Opened { assignees, labels } => has(assignees, bot) || !labels.is_empty(),
+        EventKind::Opened { assignees, labels } => {
+            has(assignees, bot) || labels.iter().any(|label| heard.starts_by(label))
+        }
         EventKind::Assigned { assignee } => assignee.id == bot.id,
-        EventKind::Labelled { .. } => true,
+        EventKind::Labelled { label } => heard.starts_by(label),
         EventKind::Unlabelled { label } => label == PAUSE_LABEL && running,
         EventKind::CommentCreated { comment } => {
             running || matches!(parse_command(&comment.body, &bot.login), Spoken::Command(_))

@@ -57,7 +57,9 @@ pub use document::{DOCUMENT_LABEL, document_read};
 pub use effect::{CrewPolicy, Effect, InFlight, Key, Policy, Question, keeps, next_effects};
 pub use entry::{Entry, UnreadableEntry};
 pub use fact::Fact;
-pub use interpret::{Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals};
+pub use interpret::{
+    Heard, Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals,
+};
 pub use judge::{judge, level_of};
 pub use lanes::Lane;
 pub use leader::judgement;

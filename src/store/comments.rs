@@ -110,7 +110,8 @@ impl Store {
         self.while_held(lease, query).await
     }
 
-    async fn while_held(
+    /// Carries out this one change, if the thread is still the holder's.
+    pub(super) async fn while_held(
         &self,
         lease: &ThreadLease,
         query: sqlx::query::Query<'_, sqlx::Any, sqlx::any::AnyArguments>,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use sqlx::{AnyConnection, Row as _};
 
-use super::{Store, StoreError, ThreadLease};
+use super::{Held, Store, StoreError, ThreadLease};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 
 #[derive(Debug, Clone)]
@@ -106,6 +106,21 @@ impl Store {
         let last: Option<(String, String, i64)> = sqlx::query_as(last).fetch_optional(readers).await?;
         let last_unreadable = last.map(|(key, why, at)| Unreadable { key, why, received_at: Millis(at) });
         Ok(Queue { waiting, oldest: oldest.map(Millis), unreadable, last_unreadable })
+    }
+
+    /// Keeps a delivery for people to look at; nobody waits for it any more.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn set_aside(&self, lease: &ThreadLease, key: &str, why: &str) -> Result<Held, StoreError> {
+        let aside = sqlx::query(
+            "UPDATE deliveries SET state = 'unreadable', reason = $1 \
+             WHERE key = $2 AND thread = $3 AND state = 'pending'",
+        )
+        .bind(why)
+        .bind(key)
+        .bind(lease.thread().to_string());
+        self.while_held(lease, aside).await
     }
 
     /// Forgets deliveries that were done before `older_than`; a redelivery of one would count as new.

@@ -11,8 +11,8 @@ use planwright::plan::{
     StepId,
 };
 use planwright::planning::{
-    AskProblem, CrewFact, Effect, Entry, Evidence, Fact, InFlight, Key, Limits, Observation, Outcome, Place,
-    Policy, Question, Record, ReplanFact, Rules, RunId, Trigger, interpret, judgement, keeps,
+    AskProblem, CrewFact, Effect, Entry, Evidence, Fact, Heard, InFlight, Key, Limits, Observation, Outcome,
+    Place, Policy, Question, Record, ReplanFact, Rules, RunId, Trigger, interpret, judgement, keeps,
     needs_permission, needs_thread, next_effects, plan_tool,
 };
 use planwright::prompts::Usage;
@@ -336,8 +336,9 @@ impl Play {
 
     /// What the core says that it needs is enough, and without any need there is nothing to say.
     fn ask_for_no_more(&self, event: &Event, all: &Observation<'_>, facts: &[Fact]) {
-        let asks_right = needs_permission(&self.record, event, all.bot);
-        let asks_thread = needs_thread(&self.record, event, all.bot);
+        let heard = Heard { event, bot: all.bot, label: all.rules.on_label.as_deref() };
+        let (asks_right, asks_thread) =
+            (needs_permission(&self.record, heard), needs_thread(&self.record, heard));
         let seen = Observation {
             permission: all.permission.filter(|_| asks_right),
             thread: all.thread.filter(|_| asks_thread),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::Method;
-use planwright::domain::{EventKind, ForgeKind};
+use planwright::domain::{EventKind, ForgeKind, Millis};
 
 use super::bot::{ALL, MARIA, Scene, TOM};
 use crate::fake_forge::Fault;
@@ -208,6 +208,10 @@ async fn what_does_not_concern_the_bot_costs_no_request() {
     bot.told(TOM, "It is gone now.").await;
     let tom = TOM;
     bot.hears(&scene.act(|world, thread, now| world.assign(thread, tom, MARIA, now))).await;
+    for label in ["bug", "planwright:paused", "planwright:document"] {
+        bot.hears(&scene.act(|world, thread, now| world.label(thread, label, MARIA, now))).await;
+        bot.hears(&scene.act(|world, thread, now| world.unlabel(thread, label, MARIA, now))).await;
+    }
     bot.hears(&scene.act(|world, thread, now| world.close(thread, MARIA, now))).await;
     assert_eq!(scene.requests(&Method::GET, "").len(), before);
     bot.ends().await;
@@ -259,4 +263,45 @@ async fn starting_again_and_again_ends_with_a_sentence() {
     assert_eq!(scene.cards().len(), 6, "one card per run, and no more runs than that");
     assert!(scene.comments().iter().any(|body| body.contains("many runs on this thread within the hour")));
     bot.ends().await;
+}
+
+/// What a stranger said cannot be judged for now. Whoever wants the run to end need not wait for that.
+#[tokio::test]
+async fn a_cancel_overtakes_what_cannot_be_read() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start_with(|ctx| ctx.patience_ms = 60_000).await;
+    bot.assigned(MARIA).await;
+    scene.fault(Method::GET, "tom/permission", Fault::Status(502), 1_000);
+    for (by, words) in [(TOM, "/status"), (MARIA, "/pause"), (MARIA, "/cancel")] {
+        let said = scene.said(by, words);
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&said)).await, 202);
+    }
+    scene.until_seen("the end", |scene| scene.facts().contains(&"cancelled".to_owned())).await;
+    assert!(!scene.facts().contains(&"paused".to_owned()), "{:?}", scene.facts());
+    bot.stops().await;
+}
+
+fn in_two_days() -> Millis {
+    planwright::engine::now().plus(2 * 24 * 3_600_000)
+}
+
+/// What could not be dealt with for a day waits no longer, but it is not lost: `doctor` shows it.
+#[tokio::test]
+async fn a_delivery_that_is_given_up_is_set_aside_with_the_reason() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    scene.fault(Method::GET, "maria/permission", Fault::Status(401), 1_000);
+    let bot = scene.start().await;
+    let said = scene.said(MARIA, "/plan");
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&said)).await, 202);
+    scene
+        .until_seen("the question", |scene| !scene.requests(&Method::GET, "maria/permission").is_empty())
+        .await;
+    bot.stops().await;
+    let bot = scene.start_with(|ctx| ctx.clock = in_two_days).await;
+    let queue = async || bot.ctx.store.queue().await.unwrap();
+    scene.until("it is set aside", async || queue().await.waiting == 0).await;
+    let aside = queue().await.last_unreadable.unwrap();
+    assert!(aside.why.starts_with("given up after a day: cannot look up"), "{}", aside.why);
+    assert_eq!(queue().await.unreadable, 1);
+    bot.stops().await;
 }

@@ -1,0 +1,129 @@
+//! Purpose: take the deliveries that wait for a thread: in which order, what may overtake, and what has to wait.
+
+use super::deliver::Closed;
+use super::drive::Drive;
+use super::route;
+use crate::domain::{Command, Event, EventKind, Spoken, parse_command};
+use crate::intake::translate::{Confidential, Translated, translate};
+use crate::planning::{Fact, Run, TalkFact};
+use crate::store::{Delivery, Held};
+
+impl Drive<'_> {
+    /// In the order of their arrival: a resume must not overtake the pause before it. Only stops may. While a preview is
+    /// on its way, answers to it wait too: people can read it before it is known which comment it is.
+    pub(super) async fn take_deliveries(&mut self) -> anyhow::Result<()> {
+        self.unheard = false;
+        for delivery in self.ctx.store.pending(&self.desk.lease).await? {
+            if self.has_to_wait(&delivery) {
+                continue;
+            }
+            self.ctx.sightings.forget(self.desk.thread());
+            if self.take(delivery).await? == Taken::NotYet {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_to_wait(&mut self, delivery: &Delivery) -> bool {
+        let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
+        let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
+        let awaits = |run: &Run| run.awaits_preview() || run.awaits_post();
+        let bot_login = &self.desk.voice.bot_login;
+        let early = self.desk.record.live_run().is_some_and(awaits) && is_answer(delivery, bot_login);
+        let has_to_wait = waits || ((behind || early) && !is_stop(delivery, bot_login));
+        self.unheard |= has_to_wait && early;
+        has_to_wait
+    }
+
+    async fn take(&mut self, delivery: Delivery) -> anyhow::Result<Taken> {
+        let facts = match route::read(self.ctx, &self.desk, &delivery).await {
+            route::Read::Facts(facts) => facts,
+            route::Read::Altered => {
+                self.altered = true;
+                vec![]
+            }
+            route::Read::Later(at) => {
+                self.put_off.insert(delivery.key, at);
+                return Ok(Taken::Yes);
+            }
+            route::Read::SetAside(why) => {
+                self.put_off.remove(&delivery.key);
+                let held = self.ctx.store.set_aside(&self.desk.lease, &delivery.key, &why).await?;
+                anyhow::ensure!(held == Held::Yes, "the lease on {} was lost", self.desk.thread());
+                return Ok(Taken::Yes);
+            }
+        };
+        let begins = facts.iter().any(|fact| matches!(fact, Fact::Triggered { .. }));
+        if begins && self.close_last().await == Closed::NotYet {
+            return Ok(Taken::NotYet);
+        }
+        self.put_off.remove(&delivery.key);
+        self.altered |= facts.iter().any(is_altered);
+        self.desk.append(self.ctx, facts, vec![delivery.key]).await?;
+        Ok(Taken::Yes)
+    }
+}
+
+/// Whether the next delivery may be looked at.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    Yes,
+    /// The run before has to come to its end first.
+    NotYet,
+}
+
+/// The record is the same, but the thread no longer shows it.
+fn is_altered(fact: &Fact) -> bool {
+    matches!(fact, Fact::Talk(TalkFact::AskedAltered { .. }))
+}
+
+/// Whether a delivery ends the run: it may overtake what has to wait, because nothing that comes before can matter more.
+fn is_stop(delivery: &Delivery, bot_login: &str) -> bool {
+    tells(delivery, |event| route::stops(event) || cancels(event, bot_login))
+}
+
+fn cancels(event: &Event, bot_login: &str) -> bool {
+    let EventKind::CommentCreated { comment } = &event.kind else { return false };
+    matches!(parse_command(&comment.body, bot_login), Spoken::Command(Command::Cancel))
+}
+
+fn tells(delivery: &Delivery, what: impl Fn(&Event) -> bool) -> bool {
+    match translate(delivery.forge, &delivery.event, &delivery.body, Confidential::Accepted) {
+        Translated::Events(events) => events.iter().any(what),
+        Translated::NotForUs(_) | Translated::Unreadable { .. } => false,
+    }
+}
+
+/// Whether a delivery may answer what is put up: then it waits until that is known to stand.
+fn is_answer(delivery: &Delivery, bot_login: &str) -> bool {
+    let answers = |event: &Event| match &event.kind {
+        EventKind::CommentEdited { .. } => true,
+        EventKind::CommentCreated { comment } => {
+            let spoken = parse_command(&comment.body, bot_login);
+            match spoken {
+                Spoken::Command(command) => matches!(
+                    command,
+                    Command::Approve { .. }
+                        | Command::Reject { .. }
+                        | Command::SkipQuestion { .. }
+                        | Command::Choose { .. }
+                ),
+                Spoken::Prose => true,
+            }
+        }
+        EventKind::Opened { .. }
+        | EventKind::DescriptionEdited
+        | EventKind::Closed
+        | EventKind::Reopened
+        | EventKind::Assigned { .. }
+        | EventKind::Unassigned { .. }
+        | EventKind::Labelled { .. }
+        | EventKind::Unlabelled { .. }
+        | EventKind::ReviewRequested { .. }
+        | EventKind::CommentDeleted { .. }
+        | EventKind::Reviewed { .. }
+        | EventKind::ReviewCommented { .. } => false,
+    };
+    tells(delivery, answers)
+}

@@ -1,0 +1,71 @@
+//! Purpose: what the thread shows is put right: a card that somebody changed, and comments that stand there twice.
+
+use std::time::Duration;
+
+use planwright::domain::{CommentId, ForgeKind};
+
+use super::bot::{ALL, Bot, MARIA, Scene, TOM};
+
+fn card_id(scene: &Scene) -> CommentId {
+    scene.bot_comments().into_iter().find(|(_, body)| body.contains("Execution Plan")).unwrap().0
+}
+
+/// Somebody ticks a box on the card, as GitHub lets everybody who may write, and changes its words.
+async fn somebody_touches(scene: &Scene, bot: &Bot<'_>) {
+    let (id, forged) = (card_id(scene), scene.card().replace("- [ ] ", "- [x] ").replace("0%", "100%"));
+    let edited = scene.act(|world, thread, now| world.edit_comment((thread, id), TOM, &forged, now));
+    assert!(scene.card().contains("- [x] "), "nothing was forged: {}", scene.card());
+    bot.hears(&edited).await;
+}
+
+#[tokio::test]
+async fn a_card_that_somebody_ticked_is_drawn_again_from_the_record() {
+    for kind in ALL {
+        let scene = Scene::on(kind).await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        let before = (scene.card(), scene.facts());
+        somebody_touches(&scene, &bot).await;
+        assert_eq!((scene.card(), scene.facts()), before, "{kind}");
+        bot.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn the_card_of_a_run_that_has_ended_stays_true_as_well() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(MARIA, "/cancel").await;
+    let before = scene.card();
+    somebody_touches(&scene, &bot).await;
+    assert_eq!(scene.card(), before);
+    bot.ends().await;
+}
+
+/// A reply that was posted twice where there is no run, and the card of a run that is over.
+#[tokio::test]
+async fn twins_are_folded_where_nothing_is_under_way() {
+    for kind in ALL {
+        for words in [&["@planwright help"][..], &["@planwright plan", "@planwright cancel"]] {
+            let scene = Scene::on(kind).await;
+            let bot = scene.start().await;
+            for words in words {
+                bot.told(MARIA, words).await;
+            }
+            bot.ends().await;
+            let before = scene.bot_comments();
+            let me = scene.world.bot().id;
+            let (_, body) = before.first().unwrap();
+            scene.act(|world, thread, now| world.comment(thread, me, body, now));
+            assert_eq!(scene.bot_comments().len(), before.len() + 1);
+            let bot = scene.start_with(|ctx| ctx.sweep_every = Duration::from_millis(100)).await;
+            scene.until_seen("no twin", |scene| scene.bot_comments() == before).await;
+            let swept = *bot.ctx.swept.borrow();
+            bot.ctx.swept.subscribe().wait_for(|sweeps| *sweeps > swept).await.unwrap();
+            bot.quiet().await;
+            assert_eq!(scene.bot_comments(), before, "{kind}");
+            bot.ends().await;
+        }
+    }
+}
