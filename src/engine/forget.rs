@@ -10,22 +10,25 @@ use anyhow::Context as _;
 
 use super::ctx::Ctx;
 use super::drive::Drive;
-use crate::planning::{Fact, Record};
+use crate::domain::Millis;
+use crate::planning::Fact;
 use crate::store::{Appended, NewFact};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Whether the settings want this forgotten. Whoever sits at a terminal with one thread wants it for something.
-pub(super) fn is_due(ctx: &Ctx, record: &Record) -> bool {
+/// Whether the settings want what is quiet since then forgotten. Whoever sits at a terminal with one thread wants it for
+/// something.
+pub(super) fn is_due(ctx: &Ctx, quiet_since: Millis) -> bool {
     let Some(days) = ctx.config.store.keep_days.filter(|_| ctx.only.is_none()) else { return false };
-    record.is_quiet_since(ctx.now().plus(-DAY_MS * i64::from(days.get())))
+    quiet_since < ctx.now().plus(-DAY_MS * i64::from(days.get()))
 }
 
 impl Drive<'_> {
     /// To be asked when nothing is left to do or to show. A thread for which a delivery waits is not forgotten.
     pub(super) async fn forget_if_due(&self) -> anyhow::Result<()> {
         let (ctx, thread) = (self.ctx, self.desk.thread());
-        if !is_due(ctx, &self.desk.record) || ctx.store.has_pending(thread).await? {
+        let quiet = self.desk.record.quiet_since();
+        if !quiet.is_some_and(|since| is_due(ctx, since)) || ctx.store.has_pending(thread).await? {
             return Ok(());
         }
         self.remove_what_runs_left().await?;

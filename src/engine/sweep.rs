@@ -4,14 +4,14 @@
 //! a key of its own, so that the same finding is taken once. Findings about starting and stopping hold for the journal
 //! as the sweep saw it; if it has grown meanwhile, they are dropped (`route.rs`) and the next sweep looks again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::ctx::Ctx;
 use super::desk::load_record;
 use super::{KEEP_DELIVERIES_MS, boxes, forget, publish, route};
 use crate::domain::{
-    Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Thread, ThreadRef,
+    Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Millis, Thread, ThreadRef,
 };
 use crate::forge::Forge;
 use crate::intake::translate::INTERNAL_EVENT;
@@ -24,8 +24,9 @@ const TWINS_MS: i64 = 3_600_000;
 
 pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
     let sweeping = async {
+        let mut asleep = Asleep::default();
         loop {
-            sweep(&ctx).await;
+            sweep(&ctx, &mut asleep).await;
             ctx.swept.send_modify(|sweeps| *sweeps += 1);
             tokio::time::sleep(ctx.sweep_every).await;
         }
@@ -34,10 +35,14 @@ pub(super) async fn sweep_regularly(ctx: Arc<Ctx>) {
     ctx.shutdown.run_until_cancelled(sweeping).await;
 }
 
+/// Threads without a run under way: the newest entry of the journal, and since when it is quiet there. Most journals are of
+/// this kind and never change again; they are read once, not with every sweep.
+type Asleep = HashMap<ThreadRef, (i64, Millis)>;
+
 /// One sweep over all forges. What fails is logged and left for the next one.
-pub(super) async fn sweep(ctx: &Ctx) {
+async fn sweep(ctx: &Ctx, asleep: &mut Asleep) {
     for (kind, forge) in &ctx.forges {
-        if let Err(error) = sweep_forge(ctx, *kind, forge).await {
+        if let Err(error) = sweep_forge(ctx, *kind, forge, asleep).await {
             tracing::warn!("the sweep of {kind} is incomplete: {error:#}");
         }
     }
@@ -46,18 +51,31 @@ pub(super) async fn sweep(ctx: &Ctx) {
     }
 }
 
-async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge) -> anyhow::Result<()> {
+async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge, asleep: &mut Asleep) -> anyhow::Result<()> {
     for thread in waiting_threads(ctx, forge).await? {
         if let Err(error) = look_for_start(ctx, forge, &thread).await {
             tracing::warn!("cannot compare {thread} with its forge: {error:#}");
         }
     }
-    for thread in ctx.store.threads().await?.into_iter().filter(|thread| thread.project.forge == kind) {
-        if let Err(error) = look_for_changes(ctx, forge, &thread).await {
+    for (thread, end) in ctx.store.journal_ends().await? {
+        let known = asleep.get(&thread).filter(|(seq, _)| *seq == end);
+        if thread.project.forge != kind || known.is_some_and(|(_, since)| sleeps_on(ctx, *since)) {
+            continue;
+        }
+        let record = load_record(ctx, &thread).await?;
+        if let Some(since) = record.quiet_since() {
+            asleep.insert(thread.clone(), (record.seq, since));
+        }
+        if let Err(error) = look_for_changes(ctx, forge, &thread, &record).await {
             tracing::warn!("cannot compare {thread} with its forge: {error:#}");
         }
     }
     Ok(())
+}
+
+/// Whether there is nothing to look after on a thread that is quiet since then.
+fn sleeps_on(ctx: &Ctx, since: Millis) -> bool {
+    since < ctx.now().plus(-TWINS_MS) && !forget::is_due(ctx, since)
 }
 
 /// Each repository may have a label of its own.
@@ -107,21 +125,25 @@ fn accepts_confidential(ctx: &Ctx) -> bool {
 }
 
 /// A live run whose thread was closed, that lost what started it, or that people wrote to.
-async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyhow::Result<()> {
-    let record = load_record(ctx, thread).await?;
-    let Some(run) = record.live_run() else { return look_after(ctx, forge, thread, &record).await };
+async fn look_for_changes(
+    ctx: &Ctx,
+    forge: &Forge,
+    thread: &ThreadRef,
+    record: &Record,
+) -> anyhow::Result<()> {
+    let Some(run) = record.live_run() else { return look_after(ctx, forge, thread, record).await };
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
     if let Some(kind) =
         lost(&state, run.how, &bot, ctx.config.for_repo(&thread.project).triggers.label.as_deref())
     {
-        return report(ctx, thread, &record, Finding { word: "lost", by: nobody(), kind }).await;
+        return report(ctx, thread, record, Finding { word: "lost", by: nobody(), kind }).await;
     }
     let comments = forge.comments(thread).await?;
     fold_twins(ctx, forge, thread, &comments).await?;
     // While the bot is up, webhooks bring this, and say who it was.
     if *ctx.swept.borrow() == 0 {
-        look_for_boxes(ctx, thread, &record, &comments).await?;
+        look_for_boxes(ctx, thread, record, &comments).await?;
     }
     for comment in comments {
         let during = comment.created_at.is_none_or(|at| at >= run.started_at);
@@ -141,10 +163,11 @@ async fn look_for_changes(ctx: &Ctx, forge: &Forge, thread: &ThreadRef) -> anyho
 
 /// A thread without a run under way: what was just said there may stand there twice, and what is long past may go.
 async fn look_after(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, record: &Record) -> anyhow::Result<()> {
-    if forget::is_due(ctx, record) {
+    let quiet = record.quiet_since();
+    if quiet.is_some_and(|since| forget::is_due(ctx, since)) {
         return Ok(ctx.store.wake(thread, ctx.now()).await?);
     }
-    if record.is_quiet_since(ctx.now().plus(-TWINS_MS)) {
+    if quiet.is_some_and(|since| sleeps_on(ctx, since)) {
         return Ok(());
     }
     fold_twins(ctx, forge, thread, &forge.comments(thread).await?).await

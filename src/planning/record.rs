@@ -144,10 +144,10 @@ impl Record {
         }
     }
 
-    /// Whether nothing is under way, owed or written down since then, so that it may be forgotten.
+    /// When something was last written down, if nothing is under way or owed.
     #[must_use]
-    pub fn is_quiet_since(&self, then: Millis) -> bool {
-        self.live_run().is_none() && self.owed.is_empty() && self.last_at.is_some_and(|at| at < then)
+    pub fn quiet_since(&self) -> Option<Millis> {
+        self.last_at.filter(|_| self.live_run().is_none() && self.owed.is_empty())
     }
 
     pub fn apply(&mut self, entry: &Entry) {

@@ -250,6 +250,21 @@ impl Store {
         names.iter().map(|name| thread_of(name)).collect()
     }
 
+    /// As [`Store::threads`], with the number of the newest entry.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn journal_ends(&self) -> Result<Vec<(ThreadRef, i64)>, StoreError> {
+        // Asked thread by thread, this looks at the end of each journal; grouped, it would read all of them.
+        let ends: Vec<(String, Option<i64>)> = sqlx::query_as(
+            "SELECT thread, (SELECT MAX(seq) FROM journal WHERE journal.thread = threads.thread) FROM threads \
+             ORDER BY thread",
+        )
+        .fetch_all(&self.shared.readers)
+        .await?;
+        ends.iter().filter_map(|(name, end)| end.map(|end| Ok((thread_of(name)?, end)))).collect()
+    }
+
     /// All threads that have a journal, with the number of its entries.
     ///
     /// # Errors

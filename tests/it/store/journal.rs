@@ -36,9 +36,11 @@ async fn a_thread_is_known_once_it_has_a_fact() {
     let at = Fixture::new().await;
     assert_eq!(put(&at.store, "github:1", "github:acme/web#2").await, Put::New);
     assert_eq!(at.store.threads().await.unwrap(), []);
+    assert_eq!(at.store.journal_ends().await.unwrap(), []);
     let lease = at.leased(NAME).await;
-    let _ = at.store.append(&lease, turn(&["triggered"])).await.unwrap();
+    let _ = at.store.append(&lease, turn(&["triggered", "goal_understood"])).await.unwrap();
     assert_eq!(at.store.threads().await.unwrap(), [thread(NAME)]);
+    assert_eq!(at.store.journal_ends().await.unwrap(), [(thread(NAME), 2)]);
 }
 
 #[tokio::test]
