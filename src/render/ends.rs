@@ -14,7 +14,7 @@ pub(super) fn ended(run: &Run, state: &EndState, voice: &Voice) -> String {
         format!("もう一度始めるには、私を再度アサインするか {plan} とコメントしてください。"),
     );
     match state {
-        EndState::Completed => completed(run),
+        EndState::Completed => format!("{}{}", completed(run), what_is_left(run, voice)),
         EndState::Cancelled { by } => lang.pick(
             format!("cancelled by {}. {again}", who(by, lang)),
             format!("{} がキャンセルしました。{again}", who(by, lang)),
@@ -49,6 +49,18 @@ fn failed(run: &Run, reason: &str, again: &str, voice: &Voice) -> String {
     let next = if run.work.is_empty() { again } else { &rest };
     let gap = gap(reason);
     run.lang.pick(format!("😕 failed. {reason} {next}"), format!("😕 失敗しました。{reason}{gap}{next}"))
+}
+
+/// What was not approved, or failed and was gone on without, is left for another run; what was skipped is not.
+fn what_is_left(run: &Run, voice: &Voice) -> String {
+    if !run.has_unfinished_steps() {
+        return String::new();
+    }
+    let retry = voice.command("retry");
+    run.lang.pick(
+        format!(" · {retry} starts a run with the steps that are not done"),
+        format!(" · {retry} で残りのステップを実行します"),
+    )
 }
 
 fn completed(run: &Run) -> String {
