@@ -1,11 +1,12 @@
 //! Purpose: the card as a whole: how it ends, what it notes below the plan, and that it fits into a comment.
 
-use super::card;
-use super::fixtures::{at, github, maria, origin, plan, revised_once, run};
+use super::fixtures::{at, done_in_part, github, judged, maria, origin, plan, revised_once, run};
 use super::status_tests::on_a_branch;
-use crate::domain::Lang;
-use crate::plan::Level;
-use crate::planning::{End, EndState, Revision, Run};
+use super::{card, delivery};
+use crate::crew::Verdict;
+use crate::domain::{Lang, ThreadRef};
+use crate::plan::{Level, StepId};
+use crate::planning::{Delivery, End, EndState, Revision, Run};
 
 fn shown(run: &Run, lang: Lang) -> String {
     card(&Run { lang, ..run.clone() }, &github()).unwrap_or_default().replace('\u{200b}', "·")
@@ -69,6 +70,43 @@ fn a_new_plan_that_is_not_there_yet() {
     let runs = [("being made", making.clone()), ("ended before", cancelled(making)), ("no reason", silent)];
     let said = runs.iter().map(|(name, run)| in_both(name, |lang| head(run, lang)));
     insta::assert_snapshot!("no_plan_yet", said.collect::<Vec<_>>().join("\n"));
+}
+
+/// What was not approved of a step is not ticked, not counted and not closed by the change request.
+#[test]
+fn a_step_is_ticked_only_if_all_that_it_needs_is_done() {
+    let thread: ThreadRef = "github:acme/web#12".parse().expect("a thread");
+    let handed_over = Delivery {
+        branch: "planwright/12-greet".to_owned(),
+        commit: None,
+        change: Some("github:acme/web#13".parse().expect("a thread")),
+        url: Some("https://forge.example/acme/web/pull/13".to_owned()),
+    };
+    let mut run = done_in_part();
+    run.crew.steps.insert(StepId("task_1".to_owned()), judged(Verdict::Done, 1));
+    let plan = run.plan().cloned().unwrap_or_default();
+    run.delivery = Some(handed_over);
+    run.end = Some(End { state: EndState::Completed, at: at(60) });
+    let change = |lang| delivery(&Run { lang, ..run.clone() }, &plan, &thread, &github()).1;
+    let said = [in_both("card", |lang| shown(&run, lang)), in_both("change request", change)];
+    insta::assert_snapshot!("done_in_part", said.join("\n"));
+}
+
+/// A checklist that was given up keeps what was done of it, whole or in part.
+#[test]
+fn what_was_done_in_part_before_is_handed_over() {
+    let thread: ThreadRef = "github:acme/web#12".parse().expect("a thread");
+    let mut run = done_in_part();
+    let next = plan(&[("task_1", "Start from nothing")], 8);
+    run.revisions.push(Revision { origin: origin(1, Level::Decomposition, 30), ..next.clone() });
+    let (_, body) = delivery(&run, &next, &thread, &github());
+    let (_, before) = body.split_once("### Done before the plan was changed\n").unwrap_or_default();
+    insta::assert_snapshot!(before.split("\n\n").next().unwrap_or_default(), @r"
+    - **task_1**: Delete the old login — `a1b2c3d`, in part (first plan)
+    - **task_2**: Read the code — `c0ffee1` (first plan)
+    - **task_3**: Tell of it — `beef567`, in part (first plan)
+    ");
+    assert!(shown(&run, Lang::English).contains("**Previous Progress**: 1/4"));
 }
 
 /// Steps with the longest names, as many as there may be.
