@@ -257,6 +257,7 @@ impl Word<'_> {
             }
             StepState::AtWork => cannot("I am at work on it"),
             StepState::Done(_) => cannot("it is done"),
+            StepState::Partly { .. } => cannot("what was approved of it is done"),
             // At a limit, leaving it out is a way to go on.
             StepState::Failed(_)
                 if (run.crew.holds(&step.id) && !run.lanes.contains_key(&step.id))

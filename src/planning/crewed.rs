@@ -7,7 +7,7 @@ use super::lanes::Lane;
 use super::replans::{AskedFor, Fresh};
 use super::revise::Became;
 use super::run::Run;
-use super::work::{Outcome, Work};
+use super::work::{Outcome, StepState, Work};
 use crate::crew::{Cause, Checkout, Judgement, Target, Verdict, Weighed};
 use crate::domain::{Account, Millis};
 use crate::plan::{ActionId, Decided, ReplanPhase, StepId};
@@ -112,10 +112,8 @@ impl Run {
     }
 
     fn accepted_if_done(&mut self, step: &StepId) {
-        let done = self
-            .plan()
-            .is_some_and(|plan| matches!(self.step_state(plan, step), super::work::StepState::Done(_)));
-        if done {
+        let state = self.plan().map(|plan| self.step_state(plan, step));
+        if matches!(state, Some(StepState::Done(_) | StepState::Partly { .. })) {
             self.crew.in_a_row.clear();
         }
     }

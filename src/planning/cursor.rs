@@ -184,7 +184,7 @@ pub(super) fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
     let is_missing = |action: &Action| !action.optional && plan.left_out.contains_key(&action.id);
     let grounded = |on: &StepId| match run.step_state(plan, on) {
         StepState::SkippedBy(_) => true,
-        StepState::Done(_) | StepState::LeftOut => {
+        StepState::Done(_) | StepState::Partly { .. } | StepState::LeftOut => {
             plan.open_actions().all(|action| action.task_id != *on || !is_missing(action))
         }
         StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
@@ -203,7 +203,7 @@ pub(super) fn is_ready(run: &Run, plan: &Revision, action: &Action) -> bool {
 /// Whether nothing more is done for a step, whatever came of it. What only comes after it on paper does not need it.
 fn is_over(run: &Run, plan: &Revision, step: &StepId) -> bool {
     match run.step_state(plan, step) {
-        StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => true,
+        StepState::Done(_) | StepState::Partly { .. } | StepState::SkippedBy(_) | StepState::LeftOut => true,
         StepState::Failed(_) => {
             run.actions_of(plan, step).any(|action| run.accepted.contains(&action.id))
                 && !run.lanes.contains_key(step)

@@ -52,7 +52,9 @@ pub(super) fn level_for(run: &Run, decision: &ReplanDecision, fresh: &Fresh) -> 
     let level = level_of(decision, fresh.phase, fresh.failed.is_some())?;
     let through = run.plan().is_some_and(|plan| {
         let is_open = |step: &Step| match run.step_state(plan, &step.id) {
-            StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => false,
+            StepState::Done(_) | StepState::Partly { .. } | StepState::SkippedBy(_) | StepState::LeftOut => {
+                false
+            }
             StepState::Waiting | StepState::AtWork | StepState::Failed(_) => true,
         };
         !plan.steps.is_empty() && !plan.steps.iter().any(is_open)

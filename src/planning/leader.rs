@@ -37,7 +37,7 @@ fn candidate(run: &Run, plan: &Revision, step: &StepId) -> Candidate {
     let standing = match (run.lanes.get(step), run.step_state(plan, step)) {
         (Some(lane), _) if lane.judged.is_some() => Standing::Merging,
         (Some(lane), _) => Standing::AtWork { worker: lane.worker, checkout: lane.checkout },
-        (None, StepState::Done(_) | StepState::SkippedBy(_)) => Standing::Accepted,
+        (None, StepState::Done(_) | StepState::Partly { .. } | StepState::SkippedBy(_)) => Standing::Accepted,
         (None, StepState::Failed(_) | StepState::LeftOut) => Standing::Closed,
         (None, StepState::Waiting | StepState::AtWork) if run.crew.holds(step) => Standing::Held,
         (None, StepState::Waiting | StepState::AtWork) => Standing::Waiting,

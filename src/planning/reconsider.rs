@@ -163,6 +163,11 @@ fn advice(run: &Run, plan: &Revision, step: &Step) -> String {
                 "{id} is done and stays: add a new step, with an id of its own, that puts right what is wrong in it"
             )
         }
+        StepState::Partly { .. } => {
+            format!(
+                "{id} is done as far as it was approved and stays so: add a new step, with an id of its own, that puts right what is wrong in it"
+            )
+        }
         StepState::SkippedBy(_) | StepState::LeftOut => format!("{id} was left out and stays out"),
         StepState::Waiting | StepState::AtWork | StepState::Failed(_) => {
             format!("plan {id} anew, and only that")
@@ -172,7 +177,7 @@ fn advice(run: &Run, plan: &Revision, step: &Step) -> String {
 
 fn is_through(run: &Run, plan: &Revision, step: &Step) -> bool {
     match run.step_state(plan, &step.id) {
-        StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => true,
+        StepState::Done(_) | StepState::Partly { .. } | StepState::SkippedBy(_) | StepState::LeftOut => true,
         StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
     }
 }

@@ -169,12 +169,14 @@ pub fn outline(run: &Run, plan: &Revision) -> Vec<String> {
     let mut actions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for action in plan.actions() {
         let target = action.spec.path.as_deref().unwrap_or(&action.tool);
-        let line = format!("{} {} {target}", number_of(&action.id), action.action_type.as_str());
+        let out = if plan.left_out.contains_key(&action.id) { " (left out)" } else { "" };
+        let line = format!("{} {} {target}{out}", number_of(&action.id), action.action_type.as_str());
         actions.entry(&action.task_id.0).or_default().push(line);
     }
     let line = |step: &Step| {
         let state = match run.step_state(plan, &step.id) {
             StepState::Done(_) => "done",
+            StepState::Partly { .. } => "partly done",
             StepState::AtWork => "at work",
             StepState::Failed(_) => "failed",
             StepState::SkippedBy(_) => "skipped",

@@ -235,16 +235,24 @@ impl Run {
     }
 
     /// The plan without what is still open in it.
-    fn rest_of(&self, plan: &Revision) -> Revision {
+    pub(super) fn rest_of(&self, plan: &Revision) -> Revision {
         let is_sealed = |action: &&Action| {
             plan.left_out.contains_key(&action.id)
                 || self.skipped.contains_key(&action.task_id)
                 || self.succeeded(&action.id)
         };
-        let sealed: Vec<Action> = plan.actions().filter(is_sealed).cloned().collect();
+        // What was left out of a step before it was planned anew is no part of it any more.
+        let is_past = |action: &&Action| {
+            plan.left_out.contains_key(&action.id)
+                && plan.open_actions().any(|open| open.task_id == action.task_id)
+        };
+        let before = plan.sealed.iter().filter(|action| !is_past(action));
+        let sealed: Vec<Action> = before.chain(plan.open_actions()).filter(is_sealed).cloned().collect();
         let kept = |id: &ActionId| sealed.iter().any(|action| action.id == *id);
         let is_through = |step: &&Step| match self.step_state(plan, &step.id) {
-            StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => true,
+            StepState::Done(_) | StepState::Partly { .. } | StepState::SkippedBy(_) | StepState::LeftOut => {
+                true
+            }
             StepState::Waiting | StepState::AtWork | StepState::Failed(_) => false,
         };
         Revision {

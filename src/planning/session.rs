@@ -76,7 +76,9 @@ impl Run {
     fn is_through(&self, plan: &Revision) -> bool {
         let accepted = |step: &Step| self.actions_of(plan, &step.id).any(|a| self.accepted.contains(&a.id));
         let through = |step: &Step| match self.step_state(plan, &step.id) {
-            StepState::Done(_) | StepState::SkippedBy(_) | StepState::LeftOut => true,
+            StepState::Done(_) | StepState::Partly { .. } | StepState::SkippedBy(_) | StepState::LeftOut => {
+                true
+            }
             // A failure that the run goes on without.
             StepState::Failed(_) => accepted(step),
             StepState::Waiting | StepState::AtWork => false,

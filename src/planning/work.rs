@@ -180,6 +180,11 @@ pub enum StepState<'a> {
     AtWork,
     /// With the evidence of its actions, in order.
     Done(Vec<&'a Ended>),
+    /// What was approved of it is done; the rest of what it needs is left out.
+    Partly {
+        ended: Vec<&'a Ended>,
+        missing: Vec<&'a Action>,
+    },
     Failed(&'a str),
     SkippedBy(&'a Account),
     /// None of its actions was approved.
@@ -224,9 +229,28 @@ impl Run {
             .map(|action| (*action, self.work.get(&action.id)))
             .collect();
         let state = state_of(&works);
+        let StepState::Done(ended) = state else { return state };
+        let missing = revision.misses(step);
         // Done is what has been accepted, and not before.
-        let unaccepted = matches!(state, StepState::Done(_)) && self.lanes.contains_key(step);
-        if unaccepted { StepState::AtWork } else { state }
+        match (self.lanes.contains_key(step), missing.is_empty()) {
+            (true, _) => StepState::AtWork,
+            (false, true) => StepState::Done(ended),
+            (false, false) => StepState::Partly { ended, missing },
+        }
+    }
+}
+
+impl Revision {
+    /// The actions that a step needs and that are left out. Of a step that is planned anew only the new ones count: what
+    /// was left out before is no part of it any more. A step that is through keeps what it lacks.
+    #[must_use]
+    pub fn misses(&self, step: &StepId) -> Vec<&Action> {
+        let of_step = |action: &&Action| action.task_id == *step;
+        let is_missing = |action: &&Action| !action.optional && self.left_out.contains_key(&action.id);
+        match self.open_actions().any(|action| of_step(&action)) {
+            true => self.open_actions().filter(of_step).filter(is_missing).collect(),
+            false => self.sealed.iter().filter(of_step).filter(is_missing).collect(),
+        }
     }
 }
 
@@ -246,5 +270,151 @@ fn state_of<'a>(works: &[(&Action, Option<&'a Work>)]) -> StepState<'a> {
         StepState::AtWork
     } else {
         StepState::Waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::notice::Trigger;
+    use super::super::run::{Origin, RunId, Sequence};
+    use super::*;
+    use crate::plan::{ActionKind, ActionSpec, Complexity, Level, Step};
+
+    fn step(id: &str) -> Step {
+        Step {
+            id: StepId(id.to_owned()),
+            description: format!("do {id}"),
+            dependencies: vec![],
+            estimated_complexity: Complexity::Low,
+            required_tools: vec![],
+            rests_on: vec![],
+        }
+    }
+
+    /// `a1 one` is an action of the step `one`; `a1 one?` one that it can do without.
+    fn action(words: &str) -> Action {
+        let (id, step) = words.split_once(' ').expect("an action and its step");
+        Action {
+            id: ActionId(id.to_owned()),
+            task_id: StepId(step.trim_end_matches('?').to_owned()),
+            action_type: ActionKind::Read,
+            tool: "files".to_owned(),
+            purpose: "look".to_owned(),
+            expected_outcome: String::new(),
+            fallback_strategy: String::new(),
+            spec: ActionSpec::default(),
+            optional: step.ends_with('?'),
+        }
+    }
+
+    fn out(ids: &[&str]) -> BTreeMap<ActionId, String> {
+        ids.iter().map(|id| (ActionId((*id).to_owned()), "@maria did not approve it".to_owned())).collect()
+    }
+
+    fn planned(before: Revision, actions: &[&str]) -> Revision {
+        let actions = actions.iter().map(|words| action(words)).collect();
+        Revision { sequence: Some(Sequence::new(&before.steps, actions, Millis(0))), ..before }
+    }
+
+    fn after(id: &str, outcome: Outcome) -> (ActionId, Work) {
+        let ended = Some(Ended { outcome, evidence: Evidence::default(), actual: String::new() });
+        let work = Work { begun_at: Millis(0), turns: vec![], refused: 0, on_branch: true, ended };
+        (ActionId(id.to_owned()), work)
+    }
+
+    fn done(id: &str) -> (ActionId, Work) {
+        after(id, Outcome::Succeeded)
+    }
+
+    fn failed(id: &str) -> (ActionId, Work) {
+        after(id, Outcome::Failed { why: "no".to_owned() })
+    }
+
+    fn names(actions: &[&Action]) -> String {
+        actions.iter().map(|action| action.id.0.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_a_step_lacks_is_what_it_was_last_planned_with() {
+        for (sealed, open, left_out, lacks) in [
+            (&[][..], &["a1 one", "a2 one"][..], &[][..], ""),
+            (&[], &["a1 one", "a2 one"], &["a1"], "a1"),
+            (&[], &["a1 one", "a2 one", "a3 one"], &["a1", "a3"], "a1 a3"),
+            (&[], &["a1 one?", "a2 one"], &["a1"], ""),
+            (&[], &["a1 two", "a2 one"], &["a1"], ""),
+            // After a replan: a step that is through, one that is planned anew, and an action that came back as it was.
+            (&["a1 one", "a2 one"], &["a3 two"], &["a1"], "a1"),
+            (&["a1 one"], &["a3 one"], &["a1"], ""),
+            (&["a1 one"], &["a1 one", "a3 one"], &["a1"], "a1"),
+        ] {
+            let sealed = sealed.iter().map(|words| action(words)).collect();
+            let plan = planned(Revision { sealed, left_out: out(left_out), ..Revision::default() }, open);
+            assert_eq!(
+                names(&plan.misses(&StepId("one".to_owned()))),
+                lacks,
+                "{open:?} without {left_out:?}"
+            );
+        }
+    }
+
+    /// Each step in a word or two, for the plan in force.
+    fn states(run: &Run) -> Vec<String> {
+        let plan = run.plan().expect("a plan");
+        let state = |step: &Step| match run.step_state(plan, &step.id) {
+            StepState::Partly { missing, .. } => format!("without {}", names(&missing)),
+            StepState::Done(_) => "done".to_owned(),
+            StepState::Failed(_) => "failed".to_owned(),
+            StepState::LeftOut => "left out".to_owned(),
+            StepState::Waiting | StepState::AtWork | StepState::SkippedBy(_) => "open".to_owned(),
+        };
+        plan.steps.iter().map(state).collect()
+    }
+
+    /// Nothing of `three` was approved, and half of `one` and `two`; what was approved of `two` fails.
+    fn half_approved() -> Run {
+        let steps = ["one", "two", "three"].map(step).to_vec();
+        let first = Revision { steps, left_out: out(&["a1", "a3", "a5"]), ..Revision::default() };
+        let plan = planned(first, &["a1 one", "a2 one", "a3 two", "a4 two", "a5 three"]);
+        let run = Run::new(RunId("r".to_owned()), Account::person(2, "maria"), Trigger::Assigned, Millis(0));
+        Run { revisions: vec![plan], work: [done("a2"), failed("a4")].into_iter().collect(), ..run }
+    }
+
+    fn replanned(run: &mut Run, actions: &[&str]) {
+        let plan = run.plan().expect("a plan");
+        let origin = Origin { replan: 1, level: Level::Actions, reason: String::new(), at: Millis(1) };
+        let next = Revision { origin: Some(origin), ..run.rest_of(plan) };
+        run.revisions.push(planned(next, actions));
+    }
+
+    #[test]
+    fn a_step_of_which_a_part_was_approved_is_never_whole_unless_it_is_planned_anew() {
+        let mut run = half_approved();
+        assert_eq!(states(&run), ["without a1", "failed", "left out"]);
+        replanned(&mut run, &["a6 two"]);
+        assert_eq!(states(&run), ["without a1", "open", "left out"]);
+        let more = [done("a2"), failed("a4"), done("a6")];
+        run.work = more.into_iter().collect();
+        assert_eq!(states(&run), ["without a1", "done", "left out"]);
+        replanned(&mut run, &[]);
+        assert_eq!(states(&run), ["without a1", "done", "left out"], "and so it stays");
+    }
+
+    #[test]
+    fn what_was_not_approved_of_a_step_is_left_for_another_run() {
+        let mut run = half_approved();
+        run.work = [done("a2"), done("a4")].into_iter().collect();
+        assert!(run.has_unfinished_steps());
+        let id =
+            |run: &Run| run.plan().map_or(vec![], |plan| plan.steps.iter().map(|s| s.id.0.clone()).collect());
+        let again = Run::new(RunId("s".to_owned()), run.requester.clone(), Trigger::Retried, Millis(9));
+        assert_eq!(id(&again.clone().with_the_rest_of(&run)), ["one", "two", "three"]);
+        // What it can do without does not keep it open.
+        let plan = planned(
+            Revision { steps: vec![step("one")], left_out: out(&["a1"]), ..Revision::default() },
+            &["a1 one?", "a2 one"],
+        );
+        run.revisions = vec![plan];
+        assert!(!run.has_unfinished_steps());
+        assert_eq!(id(&again.with_the_rest_of(&run)), Vec::<String>::new());
     }
 }

@@ -33,7 +33,21 @@ pub fn card(run: &Run, voice: &Voice) -> Option<String> {
     let sizes = STEP_CAPS.iter().flat_map(|cap| {
         (0..=count_earlier(run)).rev().map(|plans| Size { step: *cap, earlier_plans: plans })
     });
-    fitting(sizes.map(|size| text(run, voice, size)))
+    Some(fitting(sizes.map(|size| text(run, voice, size))).unwrap_or_else(|| short(run, voice)))
+}
+
+/// Where the run stands, if its plan does not fit in any size: nobody would be told of it otherwise.
+fn short(run: &Run, voice: &Voice) -> String {
+    let mut parts = vec![title(run), head(run, voice)];
+    parts.push(run.lang.pick(
+        format!(
+            "*The plan is too long to be shown here; all of it is in the history of this thread, under run `{}`.*",
+            run.id
+        ),
+        format!("*計画が長すぎるため、ここでは省略しています。全体はこのスレッドの履歴 (run `{}`) にあります。*", run.id),
+    ));
+    parts.extend(run.plan().filter(|plan| !plan.steps.is_empty()).map(|plan| footer(run, plan)));
+    parts.join("\n\n")
 }
 
 #[derive(Clone, Copy)]

@@ -1,11 +1,15 @@
 //! Purpose: the card as a whole: how it ends, what it notes below the plan, and that it fits into a comment.
 
-use super::card;
-use super::fixtures::{at, github, maria, origin, plan, revised_once, run};
+use super::fixtures::{
+    action, assumption, at, done, done_in_part, github, given, judged, maria, origin, plan, revised_once,
+    run, step, worked,
+};
 use super::status_tests::on_a_branch;
-use crate::domain::Lang;
-use crate::plan::Level;
-use crate::planning::{End, EndState, Revision, Run};
+use super::{card, delivery};
+use crate::crew::Verdict;
+use crate::domain::{Lang, ThreadRef};
+use crate::plan::{Action, Level, QuestionId, Step, StepId};
+use crate::planning::{Delivery, End, EndState, Ended, Evidence, Outcome, Revision, Run, Sequence, Work};
 
 fn shown(run: &Run, lang: Lang) -> String {
     card(&Run { lang, ..run.clone() }, &github()).unwrap_or_default().replace('\u{200b}', "·")
@@ -71,12 +75,75 @@ fn a_new_plan_that_is_not_there_yet() {
     insta::assert_snapshot!("no_plan_yet", said.collect::<Vec<_>>().join("\n"));
 }
 
-/// Steps with the longest names, as many as there may be.
-fn planned(text: &str, count: usize) -> Run {
-    let names: Vec<String> = (1..=count).map(|n| format!("task_{n:_>35}")).collect();
-    let steps: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text)).collect();
-    let mut run = Run { revisions: vec![plan(&steps, 1)], ..run() };
+/// What was not approved of a step is not ticked, not counted and not closed by the change request.
+#[test]
+fn a_step_is_ticked_only_if_all_that_it_needs_is_done() {
+    let thread: ThreadRef = "github:acme/web#12".parse().expect("a thread");
+    let handed_over = Delivery {
+        branch: "planwright/12-greet".to_owned(),
+        commit: None,
+        change: Some("github:acme/web#13".parse().expect("a thread")),
+        url: Some("https://forge.example/acme/web/pull/13".to_owned()),
+    };
+    let mut run = done_in_part();
+    run.crew.steps.insert(StepId("task_1".to_owned()), judged(Verdict::Done, 1));
+    let plan = run.plan().cloned().unwrap_or_default();
+    run.delivery = Some(handed_over);
+    run.end = Some(End { state: EndState::Completed, at: at(60) });
+    let change = |lang| delivery(&Run { lang, ..run.clone() }, &plan, &thread, &github()).1;
+    let said = [in_both("card", |lang| shown(&run, lang)), in_both("change request", change)];
+    insta::assert_snapshot!("done_in_part", said.join("\n"));
+}
+
+/// A checklist that was given up keeps what was done of it, whole or in part.
+#[test]
+fn what_was_done_in_part_before_is_handed_over() {
+    let thread: ThreadRef = "github:acme/web#12".parse().expect("a thread");
+    let mut run = done_in_part();
+    let next = plan(&[("task_1", "Start from nothing")], 8);
+    run.revisions.push(Revision { origin: origin(1, Level::Decomposition, 30), ..next.clone() });
+    let (_, body) = delivery(&run, &next, &thread, &github());
+    let (_, before) = body.split_once("### Done before the plan was changed\n").unwrap_or_default();
+    insta::assert_snapshot!(before.split("\n\n").next().unwrap_or_default(), @r"
+    - **task_1**: Delete the old login — `a1b2c3d`, in part (first plan)
+    - **task_2**: Read the code — `c0ffee1` (first plan)
+    - **task_3**: Tell of it — `beef567`, in part (first plan)
+    ");
+    assert!(shown(&run, Lang::English).contains("**Previous Progress**: 1/4"));
+}
+
+/// Steps with the longest names, as many as there may be. Each second one was approved in part.
+fn planned(text: &str, from: usize) -> Revision {
+    let steps: Vec<Step> = (1..=100).map(|n| step(&format!("task_{n:_>35}"), text)).collect();
+    let number = |at: usize| u32::try_from(from + at).unwrap_or(u32::MAX);
+    let of = |at: usize| action(number(at), &steps[at / 3].id.0);
+    let actions: Vec<Action> = (0..300).map(of).collect();
+    let why = || format!("it needs {text}, which failed");
+    let left_out = actions.iter().step_by(6).map(|action| (action.id.clone(), why())).collect();
+    Revision { sequence: Some(Sequence::new(&steps, actions, at(1))), steps, left_out, ..Revision::default() }
+}
+
+/// As much as a run can have to tell: plans that took each other's place, evidence for all that was done, and more
+/// assumptions than are shown, each of which everything rests on.
+fn longest(text: &str) -> Run {
+    let revision = |n: u32| {
+        let mut plan = planned(text, 1 + 300 * n as usize);
+        let assumed = || (1..=50).map(|n| format!("A{n}")).collect();
+        plan.steps.iter_mut().for_each(|step| step.rests_on = assumed());
+        plan.origin = origin(n, Level::Decomposition, i64::from(n) * 10).filter(|_| n > 0);
+        plan.origin.iter_mut().for_each(|origin| origin.reason = text.to_owned());
+        plan
+    };
+    let revisions: Vec<Revision> = (0..2).map(revision).collect();
+    let mut shows = done(2, &"c".repeat(40));
+    shows.ended.iter_mut().for_each(|ended| ended.evidence.exit_code = Some(101));
+    let ids = revisions.iter().flat_map(|plan| plan.actions().filter(|a| !plan.left_out.contains_key(&a.id)));
+    let work = ids.map(|action| (action.id.clone(), shows.clone())).collect();
+    let mut run = Run { revisions, work, ..run() };
     run.goal.iter_mut().for_each(|goal| goal.main_objective = text.to_owned());
+    run.talk.assumptions = (1..=50).map(|n| assumption(n, &format!("q-{n}"), text)).collect();
+    let answers = (1..=50).map(|n| (QuestionId(format!("q-{n}")), given(Some(text))));
+    run.talk.answers = answers.collect();
     run
 }
 
@@ -84,15 +151,31 @@ fn planned(text: &str, count: usize) -> Run {
 #[test]
 fn the_longest_card_fits() {
     for letter in ["x", "目", "😀", "<", "@", "&a", "[", "\\", "`", "e\u{301}"] {
-        let card = card(&planned(&letter.repeat(5_000), 100), &github()).unwrap_or_default();
+        let card = card(&longest(&letter.repeat(1_000)), &github()).unwrap_or_default();
         let length = card.encode_utf16().count();
         assert!(length < 65_000, "{letter}: {length} characters");
-        assert_eq!(
-            card.lines().filter(|line| line.starts_with("- [ ]")).count(),
-            100,
-            "{letter}: a step is missing"
-        );
+        let (plan, folded) = card.split_once("<details>").unwrap_or_default();
+        assert_eq!(plan.lines().filter(|line| line.starts_with("- [x]")).count(), 50, "{letter}: {plan}");
+        assert_eq!(plan.lines().filter(|line| line.starts_with("- [ ]")).count(), 50, "{letter}: {plan}");
+        assert!(folded.contains(" and 95 more)") && folded.contains("- and 10 more"), "{letter}: {folded}");
+        assert!(card.contains("*Progress: 50/100 (50%) complete"), "{letter}: the footer is missing");
     }
+}
+
+/// However long a plan has become, people see where it stands.
+#[test]
+fn a_plan_that_fits_in_no_size_leaves_the_rest_of_the_card() {
+    let mut run = done_in_part();
+    let shows = |n: u32| Work { ended: ran(), ..done(i64::from(n), "") };
+    let many: Vec<(u32, Work)> = (1..9_000).map(|n| (n, shows(n))).collect();
+    run.revisions[0].sealed = many.iter().map(|(n, _)| action(*n, "task_2")).collect();
+    let run = worked(run, &many);
+    insta::assert_snapshot!("too_long", in_both("too long", |lang| shown(&run, lang)));
+}
+
+fn ran() -> Option<Ended> {
+    let evidence = Evidence { exit_code: Some(0), ..Evidence::default() };
+    Some(Ended { outcome: Outcome::Succeeded, evidence, actual: String::new() })
 }
 
 #[test]

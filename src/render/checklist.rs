@@ -4,7 +4,8 @@ use super::crew::{held, holding, verdict, worker};
 use super::line;
 use super::sentences::reason;
 use super::status::who;
-use super::words::count;
+use super::words::{count, few};
+use crate::actions::number_of;
 use crate::domain::{Account, AccountId, Lang};
 use crate::plan::{Action, ActionId, Step, StepId};
 use crate::planning::{
@@ -43,6 +44,10 @@ fn box_of(run: &Run, plan: &Revision, step: &Step, cap: usize) -> String {
         (StepState::Waiting, None) => format!("- [ ] {what}{}", judged(false)),
         (StepState::AtWork, None) => format!("- [ ] {what} — {}", lang.pick("begun", "着手済み")),
         (StepState::Done(ended), _) => format!("- [x] {what} — {}{}", evidence(&ended, lang), judged(true)),
+        (StepState::Partly { ended, missing }, _) => {
+            let (shown, rest) = (evidence(&ended, lang), is_missing(plan, &missing, cap, lang));
+            format!("- [ ] {what} — {shown} · {rest}{}", judged(true))
+        }
         (StepState::Failed(why), _) => {
             format!("- [ ] {what} — ❌ {}{}", line(&reason(why, lang), cap), judged(false))
         }
@@ -86,8 +91,23 @@ pub(super) fn skipped(by: &Account, lang: Lang) -> String {
 
 /// Nothing of it was approved, or what it needs is missing.
 pub(super) fn left_out(plan: &Revision, step: &StepId, cap: usize, lang: Lang) -> String {
-    let of_step = plan.actions().filter(|action| action.task_id == *step);
-    let mut why = of_step.filter_map(|action| plan.left_out.get(&action.id));
+    let of_step: Vec<&Action> = plan.actions().filter(|action| action.task_id == *step).collect();
+    why_left_out(plan, &of_step, cap, lang)
+}
+
+/// What a step that is done in part lacks, by the numbers of the preview.
+pub(super) fn is_missing(plan: &Revision, missing: &[&Action], cap: usize, lang: Lang) -> String {
+    let numbers: Vec<&str> = missing.iter().map(|action| number_of(&action.id)).collect();
+    let (numbers, why) = (few(&numbers, lang), why_left_out(plan, missing, cap, lang));
+    let english = match missing.len() {
+        1 => format!("action {numbers} is missing ({why})"),
+        _ => format!("actions {numbers} are missing ({why})"),
+    };
+    lang.pick(english, format!("アクション {numbers} が未実施 ({why})"))
+}
+
+fn why_left_out(plan: &Revision, actions: &[&Action], cap: usize, lang: Lang) -> String {
+    let mut why = actions.iter().filter_map(|action| plan.left_out.get(&action.id));
     match why.find(|why| why.starts_with("it needs ")) {
         Some(why) => {
             let why = line(&reason(why, lang), cap);

@@ -1,7 +1,7 @@
 //! Purpose: the text of the change request that a run hands over. All of it comes from the journal: what was done with
 //! its commits, what was not done and why.
 
-use super::checklist::{done, evidence, left_out, skipped, unanswered, without_answer};
+use super::checklist::{done, evidence, is_missing, left_out, skipped, unanswered, without_answer};
 use super::crew::answers;
 use super::ledger::{assumptions, decided};
 use super::neutral::plain_line;
@@ -11,7 +11,7 @@ use super::status::who;
 use super::words::{ended, fitting};
 use super::{Voice, line};
 use crate::domain::{Lang, ThreadRef};
-use crate::plan::StepId;
+use crate::plan::{Step, StepId};
 use crate::planning::{Revision, Run, StepState};
 
 const TITLE_CAP: usize = 120;
@@ -35,8 +35,8 @@ fn body(run: &Run, plan: &Revision, thread: &ThreadRef, voice: &Voice, cap: usiz
     let parts = [
         line(objective, 1_000),
         link(run, plan, thread),
-        format!("### What was done\n{}", list(run, plan, Part::Done, cap).join("\n")),
-        section("What was not done", &list(run, plan, Part::NotDone, cap)),
+        format!("### What was done\n{}", what_was_done(run, plan, cap).join("\n")),
+        section("What was not done", &what_was_not_done(run, plan, cap)),
         section("Done before the plan was changed", &done_before(run, cap)),
         section("Assumptions", &assumptions(run, cap)),
         section("Decisions", &design.map_or(vec![], |design| decided(design, run.lang, cap))),
@@ -70,9 +70,9 @@ fn done_before(run: &Run, cap: usize) -> Vec<String> {
             n => run.lang.pick(format!("revision #{n}"), format!("改訂 #{n}")),
         };
         for step in &plan.steps {
-            if let StepState::Done(ended) = then.step_state(plan, &step.id) {
+            if let Some(shown) = accomplished(&then.step_state(plan, &step.id), run.lang) {
                 let what = line(&step.description, cap);
-                lines.push(format!("- **{}**: {what} — {} ({name})", step.id, evidence(&ended, run.lang)));
+                lines.push(format!("- **{}**: {what} — {shown} ({name})", step.id));
             }
         }
     }
@@ -81,49 +81,56 @@ fn done_before(run: &Run, cap: usize) -> Vec<String> {
     ended(lines, more, run.lang)
 }
 
+/// What can be shown for a step of which something is done.
+fn accomplished(state: &StepState<'_>, lang: Lang) -> Option<String> {
+    match state {
+        StepState::Done(ended) => Some(evidence(ended, lang)),
+        StepState::Partly { ended, .. } => {
+            Some(format!("{}{}", evidence(ended, lang), lang.pick(", in part", "、一部のみ")))
+        }
+        StepState::SkippedBy(_)
+        | StepState::LeftOut
+        | StepState::Failed(_)
+        | StepState::Waiting
+        | StepState::AtWork => None,
+    }
+}
+
 /// Merging closes the issue only if all of it is done.
 fn link(run: &Run, plan: &Revision, thread: &ThreadRef) -> String {
     let verb = if done(run, plan) == plan.steps.len() { "Closes" } else { "Part of" };
     format!("{verb} #{}", thread.number)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Done,
-    NotDone,
+fn what_was_done(run: &Run, plan: &Revision, cap: usize) -> Vec<String> {
+    let shown = |step: &Step| accomplished(&run.step_state(plan, &step.id), run.lang);
+    let lines = plan.steps.iter().filter_map(|step| Some(about(step, &shown(step)?, cap)));
+    lines.collect()
 }
 
-fn list(run: &Run, plan: &Revision, part: Part, cap: usize) -> Vec<String> {
-    let lang = run.lang;
-    let lines = plan.steps.iter().filter_map(|step| {
-        let what = format!("**{}**: {}", step.id, line(&step.description, cap));
-        match (run.step_state(plan, &step.id), part) {
-            (StepState::Done(ended), Part::Done) => Some(format!("- {what} — {}", evidence(&ended, lang))),
-            (StepState::Done(_), Part::NotDone) => None,
-            (StepState::SkippedBy(by), Part::NotDone) => Some(format!("- {what} — {}", skipped(by, lang))),
-            (StepState::LeftOut, Part::NotDone) => {
-                Some(format!("- {what} — {}", left_out(plan, &step.id, cap, lang)))
-            }
-            (StepState::Failed(why), Part::NotDone) => {
-                if let Some(number) = unanswered(run, plan, &step.id) {
-                    return Some(format!("- {what} — {}", without_answer(number, lang)));
-                }
-                Some(format!("- {what} — {}: {}", lang.pick("failed", "失敗"), line(&reason(why, lang), cap)))
-            }
-            (StepState::Waiting | StepState::AtWork, Part::NotDone) => {
-                Some(format!("- {what} — {}", lang.pick("not finished", "未完了")))
-            }
-            (
-                StepState::SkippedBy(_)
-                | StepState::LeftOut
-                | StepState::Failed(_)
-                | StepState::Waiting
-                | StepState::AtWork,
-                Part::Done,
-            ) => None,
-        }
-    });
+fn what_was_not_done(run: &Run, plan: &Revision, cap: usize) -> Vec<String> {
+    let lines = plan.steps.iter().filter_map(|step| Some(about(step, &not_done(run, plan, step, cap)?, cap)));
     lines.collect()
+}
+
+fn about(step: &Step, said: &str, cap: usize) -> String {
+    format!("- **{}**: {} — {said}", step.id, line(&step.description, cap))
+}
+
+/// Why a step is not done, or not all of it.
+fn not_done(run: &Run, plan: &Revision, step: &Step, cap: usize) -> Option<String> {
+    let lang = run.lang;
+    Some(match run.step_state(plan, &step.id) {
+        StepState::Done(_) => return None,
+        StepState::Partly { missing, .. } => is_missing(plan, &missing, cap, lang),
+        StepState::SkippedBy(by) => skipped(by, lang),
+        StepState::LeftOut => left_out(plan, &step.id, cap, lang),
+        StepState::Failed(why) => match unanswered(run, plan, &step.id) {
+            Some(number) => without_answer(number, lang),
+            None => format!("{}: {}", lang.pick("failed", "失敗"), line(&reason(why, lang), cap)),
+        },
+        StepState::Waiting | StepState::AtWork => lang.pick("not finished", "未完了").to_owned(),
+    })
 }
 
 fn approvals(plan: &Revision, lang: Lang) -> String {

@@ -132,6 +132,29 @@ pub(super) fn revised_twice() -> Run {
     run
 }
 
+/// Of two steps a part was approved, or could be done; of one all, and of another nothing.
+pub(super) fn done_in_part() -> Run {
+    let steps = [
+        step("task_1", "Delete the old login"),
+        step("task_2", "Read the code"),
+        step("task_3", "Tell of it"),
+        step("task_4", "Test it"),
+    ];
+    let of = ["task_1", "task_1", "task_2", "task_3", "task_3", "task_3", "task_4"];
+    let actions = of.iter().zip(1..).map(|(step, number)| action(number, step)).collect();
+    let lost = "it needs `task_4`, of which action 7 is left out";
+    let refused = "@maria did not approve it";
+    let left_out = [(1, refused), (5, lost), (6, lost), (7, refused)];
+    let plan = Revision {
+        sequence: Some(Sequence::new(&steps, actions, at(1))),
+        steps: steps.into(),
+        left_out: left_out.map(|(n, why)| (ActionId(format!("a{n}")), why.to_owned())).into(),
+        ..Revision::default()
+    };
+    let work = [(2, done(2, "a1b2c3d4e5")), (3, done(3, "c0ffee1234")), (4, done(4, "beef567890"))];
+    worked(Run { revisions: vec![plan], ..run() }, &work)
+}
+
 pub(super) fn replan(state: ReplanState) -> Replan {
     Replan {
         id: 1,

@@ -343,6 +343,7 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("there is no such step", "そのステップはありません"),
     ("I am at work on it", "作業中です"),
     ("it is done", "完了しています"),
+    ("what was approved of it is done", "承認された部分は完了しています"),
     ("it has failed", "失敗しています"),
     ("it is skipped already", "すでに省略されています"),
     // Questions.
@@ -353,6 +354,10 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     (
         "{} is done and stays: add a new step, with an id of its own, that puts right what is wrong in it",
         "{0} は完了済みでそのまま残します。誤りを直す新しいステップを追加します",
+    ),
+    (
+        "{} is done as far as it was approved and stays so: add a new step, with an id of its own, that puts right what is wrong in it",
+        "{0} は承認された範囲で完了済みで、そのまま残します。誤りを直す新しいステップを追加します",
     ),
     ("{} was left out and stays out", "{0} は省略されたままです"),
     ("plan {} anew, and only that", "{0} だけを計画し直します"),

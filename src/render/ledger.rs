@@ -3,7 +3,7 @@
 use super::line;
 use super::sentences::reason;
 use super::status::who;
-use super::words::ended;
+use super::words::{ended, few};
 use crate::domain::Lang;
 use crate::plan::DecisionPoint;
 use crate::planning::{Assumption, Choice, Design, Run};
@@ -18,7 +18,7 @@ pub(super) fn assumptions(run: &Run, words: usize) -> Vec<String> {
         let used = if steps.is_empty() {
             String::new()
         } else {
-            let steps = steps.join(", ");
+            let steps = few(&steps, run.lang);
             run.lang.pick(format!("; used by {steps}"), format!("。{steps} で使用"))
         };
         let text = line(&reason(&known.text, run.lang), words);
@@ -56,7 +56,10 @@ pub(super) fn decided(design: &Design, lang: Lang, words: usize) -> Vec<String> 
         let choice = design.choices.get(&decision.id)?;
         Some(format!("- {}", chosen(decision, choice, lang, words)))
     });
-    made.collect()
+    let mut lines: Vec<String> = made.collect();
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    ended(lines, more, lang)
 }
 
 fn chosen(decision: &DecisionPoint, choice: &Choice, lang: Lang, words: usize) -> String {

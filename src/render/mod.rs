@@ -12,6 +12,7 @@ mod crew;
 mod crew_tests;
 mod delivery;
 mod design;
+mod ends;
 mod escalation;
 #[cfg(test)]
 mod fixtures;

@@ -5,6 +5,8 @@ use crate::domain::{Lang, Millis};
 
 /// GitHub takes 65,536 characters, and counts some as two.
 const LARGEST: usize = 60_000;
+/// So many of a list are named within a sentence.
+const FEW: usize = 5;
 
 /// The first that fits into a comment; they come in the order of preference.
 pub(super) fn fitting(mut texts: impl Iterator<Item = String>) -> Option<String> {
@@ -54,6 +56,16 @@ pub(super) fn ended(mut lines: Vec<String>, more: usize, lang: Lang) -> Vec<Stri
         lines.push(lang.pick(format!("- and {more} more"), format!("- ほか {more} 件")));
     }
     lines
+}
+
+/// The first of a list within a sentence, and how many there are besides.
+pub(super) fn few<T: AsRef<str>>(items: &[T], lang: Lang) -> String {
+    let shown: Vec<&str> = items.iter().take(FEW).map(AsRef::as_ref).collect();
+    let shown = shown.join(", ");
+    match items.len().saturating_sub(FEW) {
+        0 => shown,
+        more => lang.pick(format!("{shown} and {more} more"), format!("{shown} ほか {more} 件")),
+    }
 }
 
 /// One cell of a table. There a pipe ends the cell even within code, unless a backslash stands before it.
@@ -137,6 +149,15 @@ mod tests {
     fn lists_come_to_an_end() {
         assert_eq!(bullets(&["a", "- b", "@c"], 2, 50, Lang::English), "- a\n- \\- b\n- and 1 more");
         assert_eq!(bullets(&["a"], 2, 50, Lang::Japanese), "- a");
+    }
+
+    #[test]
+    fn lists_within_a_sentence_come_to_an_end() {
+        let names = ["1", "2", "3", "4", "5", "6", "7"];
+        assert_eq!(few(&names[..1], Lang::English), "1");
+        assert_eq!(few(&names[..5], Lang::English), "1, 2, 3, 4, 5");
+        assert_eq!(few(&names, Lang::English), "1, 2, 3, 4, 5 and 2 more");
+        assert_eq!(few(&names, Lang::Japanese), "1, 2, 3, 4, 5 ほか 2 件");
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use planwright::actions::{Finding, Found, Ground};
 use planwright::domain::{Account, ForgeKind, Millis};
+use planwright::plan::StepId;
 use planwright::planning::{
-    Effect, Entry, Fact, Hold, InFlight, Key, Outcome, Place, Policy, Question, Record, Run, RunId, Work,
-    keeps, next_effects, plan_tool,
+    Effect, Entry, Fact, Hold, InFlight, Key, Outcome, Place, Policy, Question, Record, Run, RunId,
+    StepState, Work, keeps, next_effects, plan_tool,
 };
 use planwright::render::{self, Voice};
 use proptest::prelude::*;
@@ -254,6 +255,14 @@ fn passed(run: &Run) -> Vec<&'static str> {
     .collect()
 }
 
+/// All that a ticked step needs of what it was last planned with has been done.
+fn lacks_nothing(run: &Run) -> bool {
+    let Some(plan) = run.plan() else { return true };
+    let is_done = |step: &StepId| matches!(run.step_state(plan, step), StepState::Done(_));
+    let mut needed = plan.open_actions().filter(|action| !action.optional && is_done(&action.task_id));
+    needed.all(|action| run.work.get(&action.id).is_some_and(|work| work.ended.is_some()))
+}
+
 proptest! {
     /// Folding never fails, is deterministic, and folding step by step is folding at once.
     #[test]
@@ -279,7 +288,10 @@ proptest! {
             let Some(run) = &record.run else { continue };
             let wanted = next_effects(run, &InFlight::new(), &Policy::default());
             prop_assert_eq!(&wanted, &next_effects(run, &InFlight::new(), &Policy::default()));
-            prop_assert!(render::card(run, &voice).is_none_or(|card| card.len() < 65_536));
+            let card = render::card(run, &voice);
+            prop_assert!(card.is_some() || run.goal.is_none(), "a run with a goal has a card");
+            prop_assert!(card.is_none_or(|card| card.len() < 65_536));
+            prop_assert!(lacks_nothing(run), "a box is ticked although something of its step was not done");
         }
     }
 

@@ -116,6 +116,7 @@ fn state_of(run: &Run, plan: &Revision, step: &Step) -> &'static str {
         StepState::Waiting => "waiting",
         StepState::AtWork => "at_work",
         StepState::Done(_) => "done",
+        StepState::Partly { .. } => "partly_done",
         StepState::Failed(_) => "failed",
         StepState::SkippedBy(_) => "skipped",
         StepState::LeftOut => "left_out",

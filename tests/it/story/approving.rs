@@ -7,7 +7,7 @@ use planwright::domain::{Account, AccountId, ForgeKind, Millis, Permission};
 use planwright::forge::local::NewThread;
 use serde_json::{Value, json};
 
-use super::acting::{action, sequence, three_files};
+use super::acting::{action, change_of, sequence, three_files};
 use super::bot::{MARIA, Scene, TOM};
 
 fn begun(scene: &Scene) -> Vec<String> {
@@ -51,6 +51,59 @@ async fn what_is_left_out_takes_along_what_the_settings_let_through() {
             && card.contains("~~**task_3**: Run the tests~~ ⏭ left out: it needs `task_2`"),
         "{card}"
     );
+    assert!(card.contains("` · action 1 is missing (not approved)\n") && !card.contains("- [x]"), "{card}");
+    assert!(card.contains("*Progress: 0/3 (0%) complete*"), "{card}");
+    bot.ends().await;
+}
+
+/// One step, which deletes these files.
+fn cleaning_up(scene: &Scene, paths: &[&str]) {
+    let delete = |path: &&str| action("task_1", "delete", json!({"path": path}));
+    let actions: Vec<Value> = paths.iter().map(delete).collect();
+    scene.model.say("action_sequence", json!({"execution_order": ["task_1"], "actions": actions}));
+}
+
+/// Of its two actions only one was approved: the step is not done, and merging does not close the issue.
+#[tokio::test]
+async fn a_step_that_was_approved_in_part_stays_open() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let step = json!({
+        "id": "task_1", "description": "Clean up", "dependencies": [],
+        "estimated_complexity": "low", "required_tools": [], "rests_on": [],
+    });
+    scene.model.say("task_decomposition", json!({"reasoning": "so", "subtasks": [step]}));
+    cleaning_up(&scene, &["src/login.rs", "README.md"]);
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    bot.told(MARIA, "/approve 2").await;
+    assert_eq!(begun(&scene), ["a2"]);
+    let card = scene.card();
+    let line = card.lines().find(|line| line.contains("**task_1**")).unwrap_or_default();
+    assert!(line.starts_with("- [ ] **task_1**: Clean up — `"), "{line}");
+    assert!(line.ends_with("` · action 1 is missing (not approved)"), "{line}");
+    assert!(card.contains("*Progress: 0/1 (0%) complete*"), "{card}");
+    assert!(card.contains("🚀 done: ") && card.contains(" · `/retry` starts a run with the steps"), "{card}");
+    let body = change_of(&scene, &scene.repo.work_branch()).body;
+    assert!(body.contains("Part of #1") && !body.contains("Closes"), "{body}");
+    let (done, open) = body.split_once("### What was not done\n").unwrap_or_default();
+    assert!(done.contains("- **task_1**: Clean up — `") && done.contains("`, in part"), "{body}");
+    assert!(open.starts_with("- **task_1**: Clean up — action 1 is missing (not approved)\n"), "{body}");
+    bot.told(MARIA, "/status").await;
+    let status = scene.comments().last().unwrap().clone();
+    assert!(status.contains("The plan has 1 step, which is not done."), "{status}");
+    cleaning_up(&scene, &["src/login.rs"]);
+    bot.told(MARIA, "/retry").await;
+    assert_eq!(scene.cards().len(), 2, "another run has begun");
+    let asked = scene.model.requests().into_iter().rfind(|asked| asked.schema_name == "action_sequence");
+    let told = asked.unwrap().user;
+    assert!(told.contains("task_1 [partly done]: Clean up (1 delete src/login.rs (left out), 2 "), "{told}");
+    bot.told(MARIA, "/approve").await;
+    let card = scene.cards().pop().unwrap();
+    assert!(card.contains("*Progress: 1/1 (100%) complete*") && !card.contains("/retry"), "{card}");
+    assert_eq!(scene.repo.read(&scene.repo.work_branch(), "src/login.rs"), None);
+    bot.told(MARIA, "/retry").await;
+    let answer = scene.comments().last().unwrap().clone();
+    assert!(answer.contains("There is nothing to retry here."), "{answer}");
     bot.ends().await;
 }
 
