@@ -13,7 +13,7 @@ use super::{KEEP_DELIVERIES_MS, boxes, forget, publish, route};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Thread, ThreadRef,
 };
-use crate::forge::Forge;
+use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::INTERNAL_EVENT;
 use crate::planning::{Record, Trigger};
 use crate::render;
@@ -46,15 +46,21 @@ pub(super) async fn sweep(ctx: &Ctx) {
 async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge) -> anyhow::Result<()> {
     let label = ctx.config.triggers.label.clone();
     for thread in forge.waiting_threads(label.as_deref()).await? {
-        if let Err(error) = look_for_start(ctx, forge, &thread).await {
-            tracing::warn!("cannot compare {thread} with its forge: {error:#}");
-        }
+        go_on(&thread, look_for_start(ctx, forge, &thread).await)?;
     }
     for thread in ctx.store.threads().await?.into_iter().filter(|thread| thread.project.forge == kind) {
-        if let Err(error) = look_for_changes(ctx, forge, &thread).await {
-            tracing::warn!("cannot compare {thread} with its forge: {error:#}");
-        }
+        go_on(&thread, look_for_changes(ctx, forge, &thread).await)?;
     }
+    Ok(())
+}
+
+/// Trouble with one thread is left behind. A forge that wants silence wants it for all of them.
+fn go_on(thread: &ThreadRef, looked: anyhow::Result<()>) -> anyhow::Result<()> {
+    let Err(error) = looked else { return Ok(()) };
+    if matches!(error.downcast_ref(), Some(ForgeError::RateLimited { .. })) {
+        return Err(error);
+    }
+    tracing::warn!("cannot compare {thread} with its forge: {error:#}");
     Ok(())
 }
 
