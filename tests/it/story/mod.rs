@@ -20,6 +20,7 @@ mod hindsight;
 mod language;
 mod late;
 mod levels;
+mod limits;
 mod others;
 mod passing;
 pub(crate) mod replan;
