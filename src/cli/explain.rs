@@ -310,6 +310,7 @@ fn wish(call: &Call) -> String {
 fn trouble(what: &str, problem: AskProblem, reason: &str) -> String {
     let then = match problem {
         AskProblem::Passing => "it is tried again",
+        AskProblem::Away => "it is tried again until the forge is back",
         AskProblem::Lasting => "trying again would not help",
     };
     format!("{what}: {} ({then})", clip(reason))

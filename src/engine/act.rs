@@ -76,7 +76,7 @@ impl Deed {
     /// A program or a tool did its work, and what came of it could not be kept. Doing that again takes a person's word.
     fn not_kept(trouble: Trouble) -> Result<Self, Trouble> {
         match trouble.problem {
-            AskProblem::Passing => Ok(Self::Unknown),
+            AskProblem::Passing | AskProblem::Away => Ok(Self::Unknown),
             AskProblem::Lasting => Err(trouble),
         }
     }
@@ -352,7 +352,7 @@ impl Doing {
     async fn call_for_worker(&self, call: &Call, arguments: Map<String, Value>) -> Vec<Fact> {
         match self.call_tool(arguments).await {
             Ok(Deed::Failed { why, .. }) => vec![self.used(call, why, false)],
-            Err(Trouble { problem: AskProblem::Passing, reason }) => {
+            Err(Trouble { problem: AskProblem::Passing, reason, .. }) => {
                 vec![self.used(call, format!("error: {reason}"), false)]
             }
             deed => self.facts_of(deed),
@@ -406,10 +406,8 @@ impl Doing {
         let expected = self.action.expected_outcome.clone();
         let deed = match deed {
             Ok(deed) => deed,
-            Err(Trouble { problem: AskProblem::Lasting, reason }) => Deed::failed(reason),
-            Err(Trouble { problem: AskProblem::Passing, reason }) => {
-                return vec![Fact::EffectFailed { key, problem: AskProblem::Passing, reason }];
-            }
+            Err(Trouble { problem: AskProblem::Lasting, reason, .. }) => Deed::failed(reason),
+            Err(trouble) => return vec![trouble.into_fact(&self.ctx, key)],
         };
         let fact = match deed {
             Deed::Done { evidence, actual } => {

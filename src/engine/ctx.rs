@@ -17,7 +17,7 @@ use super::settings::RepoFiles;
 use crate::actions::Risk;
 use crate::config::{self, AutoApproval, Config, Deliver, Planning, Redactor, RepoSettings};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
-use crate::forge::Forge;
+use crate::forge::{Forge, ForgeError};
 use crate::llm::Model;
 use crate::planning::{CrewPolicy, Fallback, Interactive, Key, OnLimit, Policy, ReplanPolicy, RunId};
 use crate::store::{Caught, History, Row, Store, Transcripts};
@@ -193,6 +193,24 @@ impl Ctx {
     /// When something that was out of reach is tried again; later each time that it is.
     pub(super) fn soon(&self, thread: &ThreadRef) -> Millis {
         self.now().plus(self.setbacks.wait_ms(thread, self.patience_ms))
+    }
+
+    /// When whoever wants to be left alone for this long may be asked again.
+    pub(super) fn after(&self, pause: Duration) -> Millis {
+        self.now().plus(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX).max(1_000))
+    }
+
+    /// When the forge may be asked again for something on this thread: as it wishes, else soon.
+    pub(super) fn again(&self, thread: &ThreadRef, error: &ForgeError) -> Millis {
+        match error {
+            ForgeError::RateLimited { retry_after, .. } => self.after(*retry_after),
+            ForgeError::Unauthorized(_)
+            | ForgeError::Forbidden(_)
+            | ForgeError::NotFound(_)
+            | ForgeError::Invalid(_)
+            | ForgeError::Unclear(_)
+            | ForgeError::Broken(_) => self.soon(thread),
+        }
     }
 
     /// # Errors

@@ -14,7 +14,7 @@ use crate::render::{self, Voice};
 pub(super) async fn deliver(ctx: &Ctx, thread: &ThreadRef, run: &Run, bench: &Bench, key: Key) -> Fact {
     match try_deliver(ctx, thread, run, bench, &key).await {
         Ok(fact) => fact,
-        Err(Trouble { problem, reason }) => Fact::EffectFailed { key, problem, reason },
+        Err(trouble) => trouble.into_fact(ctx, key),
     }
 }
 

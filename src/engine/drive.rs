@@ -305,7 +305,7 @@ impl Drive<'_> {
             Ok(Settled::BrokenFile(_)) => self.policy = Policy { auto: None, ..self.ctx.policy.clone() },
             Err(error) => {
                 tracing::warn!("cannot read the settings of {}: {error}", self.desk.thread().project);
-                self.try_after = Some(self.ctx.soon(self.desk.thread()));
+                self.try_after = Some(self.ctx.again(self.desk.thread(), &error));
                 return false;
             }
         }
@@ -398,7 +398,8 @@ impl Drive<'_> {
         anyhow::ensure!(key != publish::key(), "showing {} failed: {error}", self.desk.thread());
         tracing::error!("the effect {key} failed: {error}");
         let reason = "I made a mistake while thinking; the log of my server says more.".to_owned();
-        let failed = Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None };
+        let problem = AskProblem::Lasting;
+        let failed = Fact::AskFailed { key, problem, reason, usage: None, not_before: None };
         self.desk.append(self.ctx, vec![failed], vec![]).await
     }
 

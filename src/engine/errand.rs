@@ -44,7 +44,7 @@ impl Drive<'_> {
                 let said = gate(&errand.ctx, &errand.thread, run, &action, &bench).await?;
                 Ok::<_, Trouble>(Done::Gate { action, said })
             };
-            asked.await.unwrap_or_else(|trouble| Done::Facts(vec![gate::failed(key, trouble)]))
+            asked.await.unwrap_or_else(|trouble| Done::Facts(vec![trouble.into_fact(&errand.ctx, key)]))
         });
     }
 
@@ -65,14 +65,16 @@ impl Drive<'_> {
             let id = action.id.clone();
             let (run, bench) = match errand.ready_for(&id).await {
                 Ok((run, bench)) => (Arc::clone(run), bench),
-                Err(trouble) => return untouched(begun, id, vec![gate::failed(key, trouble)]),
+                Err(trouble) => return untouched(begun, id, vec![trouble.into_fact(&errand.ctx, key)]),
             };
             let Errand { ctx, thread, .. } = errand;
             let doing = Doing { ctx, thread, run, action, bench, begun, stop, key };
             match doing.look_again(call.as_ref()).await {
                 Ok(Again::GoOn) => {}
                 Ok(Again::Facts(facts)) => return untouched(begun, id, facts),
-                Err(trouble) => return untouched(begun, id, vec![gate::failed(doing.key, trouble)]),
+                Err(trouble) => {
+                    return untouched(begun, id, vec![trouble.into_fact(&doing.ctx, doing.key)]);
+                }
             }
             Done::Acted(match call {
                 Some(call) => doing.use_tool(call).await,
@@ -89,11 +91,11 @@ impl Drive<'_> {
                     match gate::heard(&errand.ctx, &errand.thread, run).await {
                         Ok(signals) if signals.is_empty() => {}
                         Ok(signals) => return Done::Facts(signals),
-                        Err(trouble) => return Done::Facts(vec![gate::failed(key, trouble)]),
+                        Err(trouble) => return Done::Facts(vec![trouble.into_fact(&errand.ctx, key)]),
                     }
                     Done::Facts(vec![deliver::deliver(&errand.ctx, &errand.thread, run, &bench, key).await])
                 }
-                Err(trouble) => Done::Facts(vec![gate::failed(key, trouble)]),
+                Err(trouble) => Done::Facts(vec![trouble.into_fact(&errand.ctx, key)]),
             }
         });
     }

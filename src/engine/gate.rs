@@ -15,7 +15,7 @@ use crate::config::RepoSettings;
 use crate::domain::{Millis, ThreadRef};
 use crate::plan::{Action, ActionId};
 use crate::planning::plan_tool::{self, Recheck};
-use crate::planning::{Fact, Key, Run, signals};
+use crate::planning::{Fact, Run, signals};
 use crate::tools::files::{Files, Kind};
 
 /// What the gate says.
@@ -116,9 +116,4 @@ async fn look(files: Arc<Files>, path: RepoPath) -> Result<Found, Trouble> {
         looked.await.map_err(|error| Trouble::passing(error.to_string()))?;
     // What cannot be looked at is nothing that one could write to.
     Ok(looked.unwrap_or(Found::Other))
-}
-
-/// Turns what went wrong at the gate into the fact that it is.
-pub(super) fn failed(key: Key, trouble: Trouble) -> Fact {
-    Fact::EffectFailed { key, problem: trouble.problem, reason: trouble.reason }
 }

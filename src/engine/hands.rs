@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use super::ctx::Ctx;
 use crate::domain::{Account, Project};
 use crate::forge::ForgeError;
-use crate::planning::{AskProblem, Run};
+use crate::planning::{AskProblem, Fact, Key, Run};
 use crate::tools::files::{FileError, Files};
 use crate::tools::git::{Author, Commit, GitAuth, GitError, Opening, Remote, Workspace, Workspaces};
 use crate::tools::mcp::Mcp;
@@ -34,22 +34,39 @@ pub(super) struct Bench {
 pub(super) struct Trouble {
     pub problem: AskProblem,
     pub reason: String,
+    /// For how long whoever was asked does not want to be asked again.
+    pub pause: Option<Duration>,
 }
 
 impl Trouble {
     pub(super) fn lasting(reason: impl Into<String>) -> Self {
-        Self { problem: AskProblem::Lasting, reason: reason.into() }
+        Self { problem: AskProblem::Lasting, reason: reason.into(), pause: None }
     }
 
     pub(super) fn passing(reason: impl Into<String>) -> Self {
-        Self { problem: AskProblem::Passing, reason: reason.into() }
+        Self { problem: AskProblem::Passing, reason: reason.into(), pause: None }
+    }
+
+    pub(super) fn into_fact(self, ctx: &Ctx, key: Key) -> Fact {
+        let Self { problem, reason, pause } = self;
+        Fact::EffectFailed { key, problem, reason, not_before: pause.map(|pause| ctx.after(pause)) }
     }
 }
 
 impl From<ForgeError> for Trouble {
     fn from(error: ForgeError) -> Self {
         tracing::warn!("the forge does not let the run go on: {error}");
-        Self::passing("I could not reach this forge as I need to.")
+        let (problem, pause) = match &error {
+            ForgeError::RateLimited { retry_after, .. } => (AskProblem::Away, Some(*retry_after)),
+            ForgeError::Unclear(_) => (AskProblem::Away, None),
+            // Somebody has to do something about these. Until the tries are used up somebody may have.
+            ForgeError::Unauthorized(_)
+            | ForgeError::Forbidden(_)
+            | ForgeError::NotFound(_)
+            | ForgeError::Invalid(_)
+            | ForgeError::Broken(_) => (AskProblem::Passing, None),
+        };
+        Self { problem, reason: error.for_people().to_owned(), pause }
     }
 }
 
@@ -57,7 +74,8 @@ impl From<GitError> for Trouble {
     fn from(error: GitError) -> Self {
         tracing::warn!("git does not let the run go on: {error}");
         let problem = match &error {
-            GitError::Unreachable(_) | GitError::TimedOut(_) | GitError::DiskFull => AskProblem::Passing,
+            GitError::Unreachable(_) => AskProblem::Away,
+            GitError::TimedOut(_) | GitError::DiskFull => AskProblem::Passing,
             GitError::NotFound
             | GitError::Unauthorized
             | GitError::Forbidden
@@ -71,7 +89,7 @@ impl From<GitError> for Trouble {
             | GitError::NoGit(_)
             | GitError::Broken(_) => AskProblem::Lasting,
         };
-        Self { problem, reason: error.for_people() }
+        Self { problem, reason: error.for_people(), pause: None }
     }
 }
 
@@ -92,7 +110,7 @@ impl From<FileError> for Trouble {
             | FileError::Unsupported
             | FileError::Io { .. } => AskProblem::Lasting,
         };
-        Self { problem, reason: error.to_string() }
+        Self { problem, reason: error.to_string(), pause: None }
     }
 }
 

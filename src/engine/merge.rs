@@ -4,7 +4,6 @@
 //! the step is done again on top of what others did.
 
 use super::errand::Errand;
-use super::gate;
 use super::hands::{Bench, Trouble};
 use super::keep::push;
 use crate::plan::StepId;
@@ -15,7 +14,7 @@ use crate::tools::git::{Commit, Merged};
 pub(super) async fn merge(errand: &Errand, key: Key, step: StepId) -> Fact {
     match try_merge(errand, &key, step).await {
         Ok(fact) => Fact::Crew(fact),
-        Err(trouble) => gate::failed(key, trouble),
+        Err(trouble) => trouble.into_fact(&errand.ctx, key),
     }
 }
 

@@ -41,13 +41,13 @@ pub(super) fn ask(
         Box::pin(async move {
             let ready = match ready(&errand, &record, question).await {
                 Ok(ready) => ready,
-                Err(unanswered) => return vec![unanswered.into_fact(key, question, &record)],
+                Err(unanswered) => return vec![unanswered.into_fact(&errand.ctx, key, question, &record)],
             };
             // What was summed up is kept and paid for, whatever becomes of the question.
             let summed = ready.before.as_ref().map(Before::fact);
             let answered = match try_ask(&errand, &record, &key, &policy, ready).await {
                 Ok(asked) => asked.into_facts(key, question, &record),
-                Err(unanswered) => vec![unanswered.into_fact(key, question, &record)],
+                Err(unanswered) => vec![unanswered.into_fact(&errand.ctx, key, question, &record)],
             };
             summed.into_iter().chain(answered).collect()
         })
@@ -374,7 +374,7 @@ fn advised(record: &Record, key: Key, advice: Option<Advice>, usage: Option<Usag
 
 fn unexpected(key: Key) -> Fact {
     let reason = "An answer came that nobody asked for.".to_owned();
-    Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None }
+    Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None, not_before: None }
 }
 
 fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &Record) -> TalkFact {
@@ -385,19 +385,22 @@ fn mapped(key: Key, answers: Vec<(QuestionId, String)>, usage: Usage, record: &R
 }
 
 impl Unanswered {
-    fn into_fact(self, key: Key, question: Question, record: &Record) -> Fact {
-        let (problem, reason, usage) = match self {
-            Self::Forge(error) => {
-                tracing::warn!("cannot read the thread for {key}: {error}");
-                (AskProblem::Passing, "I could not read this thread.".to_owned(), None)
-            }
+    /// What it means for the run, and what it has cost.
+    fn trouble(self, key: &Key) -> (Trouble, Option<Usage>) {
+        match self {
+            Self::Forge(error) => (Trouble::from(error), None),
             Self::Model(Failure { error, usage }) => {
                 tracing::warn!("the model did not answer {key}: {error}");
-                (lasts(&error), error.for_people().into_owned(), Some(usage))
+                let (problem, reason) = (lasts(&error), error.for_people().into_owned());
+                (Trouble { problem, reason, pause: error.retry_after() }, Some(usage))
             }
-            Self::Hands(Trouble { problem, reason }) => (problem, reason, None),
-            Self::Broken(what) => (AskProblem::Lasting, what, None),
-        };
+            Self::Hands(trouble) => (trouble, None),
+            Self::Broken(what) => (Trouble::lasting(what), None),
+        }
+    }
+
+    fn into_fact(self, ctx: &Ctx, key: Key, question: Question, record: &Record) -> Fact {
+        let (Trouble { problem, reason, pause }, usage) = self.trouble(&key);
         // These are worth something, but no reason to stop.
         let said = Decided::Unreadable { why: reason.clone() };
         match (question, problem) {
@@ -444,7 +447,10 @@ impl Unanswered {
                 | Question::Evaluate
                 | Question::OtherWay,
                 _,
-            ) => Fact::AskFailed { key, problem, reason, usage },
+            ) => {
+                let not_before = pause.map(|pause| ctx.after(pause));
+                Fact::AskFailed { key, problem, reason, usage, not_before }
+            }
         }
     }
 }

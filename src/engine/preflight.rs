@@ -28,7 +28,7 @@ const OUR_BRANCHES: &str = "planwright/";
 pub(super) async fn preflight(ctx: &Ctx, thread: &ThreadRef, run: &Run, key: Key) -> Fact {
     match try_preflight(ctx, thread, run).await {
         Ok(fact) => fact,
-        Err(Trouble { problem, reason }) => Fact::EffectFailed { key, problem, reason },
+        Err(trouble) => trouble.into_fact(ctx, key),
     }
 }
 

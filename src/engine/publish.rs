@@ -192,9 +192,7 @@ impl Trouble {
 
     fn when(&self, ctx: &Ctx, thread: &ThreadRef) -> Millis {
         match self {
-            Self::Forge(ForgeError::RateLimited { retry_after, .. }) => {
-                ctx.now().plus(i64::try_from(retry_after.as_millis()).unwrap_or(i64::MAX).max(1_000))
-            }
+            Self::Forge(ForgeError::RateLimited { retry_after, .. }) => ctx.after(*retry_after),
             // It may have happened: look soon whether it did.
             Self::Forge(ForgeError::Unclear(why)) => {
                 tracing::warn!("{thread}: not clear whether a comment was written, will look: {why}");

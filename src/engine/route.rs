@@ -99,10 +99,7 @@ fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Re
             tracing::warn!(delivery.id = %delivery.key, "set the delivery {} aside: {error}", delivery.key);
             Read::SetAside(error.to_string())
         }
-        ForgeError::RateLimited { retry_after, .. } => {
-            let ms = i64::try_from(retry_after.as_millis()).unwrap_or(i64::MAX);
-            Read::Later(ctx.now().plus(ms.max(1_000)))
-        }
+        ForgeError::RateLimited { retry_after, .. } => Read::Later(ctx.after(*retry_after)),
         ForgeError::Unauthorized(_)
         | ForgeError::Forbidden(_)
         | ForgeError::Invalid(_)

@@ -13,7 +13,7 @@ use super::{KEEP_DELIVERIES_MS, boxes, forget, publish, route};
 use crate::domain::{
     Account, AccountId, AccountKind, Comment, Event, EventKind, ForgeKind, Millis, Thread, ThreadRef,
 };
-use crate::forge::Forge;
+use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::INTERNAL_EVENT;
 use crate::planning::{Record, Trigger};
 use crate::render;
@@ -53,23 +53,24 @@ async fn sweep(ctx: &Ctx, asleep: &mut Asleep) {
 
 async fn sweep_forge(ctx: &Ctx, kind: ForgeKind, forge: &Forge, asleep: &mut Asleep) -> anyhow::Result<()> {
     for thread in waiting_threads(ctx, forge).await? {
-        if let Err(error) = look_for_start(ctx, forge, &thread).await {
-            tracing::warn!("cannot compare {thread} with its forge: {error:#}");
-        }
+        go_on(&thread, look_for_start(ctx, forge, &thread).await)?;
     }
     for (thread, end) in ctx.store.journal_ends().await? {
         let known = asleep.get(&thread).filter(|(seq, _)| *seq == end);
-        if thread.project.forge != kind || known.is_some_and(|(_, since)| sleeps_on(ctx, *since)) {
-            continue;
-        }
-        let record = load_record(ctx, &thread).await?;
-        if let Some(since) = record.quiet_since() {
-            asleep.insert(thread.clone(), (record.seq, since));
-        }
-        if let Err(error) = look_for_changes(ctx, forge, &thread, &record).await {
-            tracing::warn!("cannot compare {thread} with its forge: {error:#}");
+        if thread.project.forge == kind && !known.is_some_and(|(_, since)| sleeps_on(ctx, *since)) {
+            go_on(&thread, look_for_changes(ctx, forge, &thread, asleep).await)?;
         }
     }
+    Ok(())
+}
+
+/// Trouble with one thread is left behind. A forge that wants silence wants it for all of them.
+fn go_on(thread: &ThreadRef, looked: anyhow::Result<()>) -> anyhow::Result<()> {
+    let Err(error) = looked else { return Ok(()) };
+    if matches!(error.downcast_ref(), Some(ForgeError::RateLimited { .. })) {
+        return Err(error);
+    }
+    tracing::warn!("cannot compare {thread} with its forge: {error:#}");
     Ok(())
 }
 
@@ -129,21 +130,25 @@ async fn look_for_changes(
     ctx: &Ctx,
     forge: &Forge,
     thread: &ThreadRef,
-    record: &Record,
+    asleep: &mut Asleep,
 ) -> anyhow::Result<()> {
-    let Some(run) = record.live_run() else { return look_after(ctx, forge, thread, record).await };
+    let record = load_record(ctx, thread).await?;
+    if let Some(since) = record.quiet_since() {
+        asleep.insert(thread.clone(), (record.seq, since));
+    }
+    let Some(run) = record.live_run() else { return look_after(ctx, forge, thread, &record).await };
     let bot = forge.me().await?;
     let state = forge.thread(thread).await?;
     if let Some(kind) =
         lost(&state, run.how, &bot, ctx.config.for_repo(&thread.project).triggers.label.as_deref())
     {
-        return report(ctx, thread, record, Finding { word: "lost", by: nobody(), kind }).await;
+        return report(ctx, thread, &record, Finding { word: "lost", by: nobody(), kind }).await;
     }
     let comments = forge.comments(thread).await?;
     fold_twins(ctx, forge, thread, &comments).await?;
     // While the bot is up, webhooks bring this, and say who it was.
     if *ctx.swept.borrow() == 0 {
-        look_for_boxes(ctx, thread, record, &comments).await?;
+        look_for_boxes(ctx, thread, &record, &comments).await?;
     }
     for comment in comments {
         let during = comment.created_at.is_none_or(|at| at >= run.started_at);

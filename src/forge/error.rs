@@ -30,6 +30,36 @@ pub enum ForgeError {
 }
 
 impl ForgeError {
+    /// One plain sentence for the thread: what happened and what to do. It never quotes the forge.
+    #[must_use]
+    pub fn for_people(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => {
+                "The forge has had too many requests from me and wants a pause; nobody has to do anything."
+            }
+            Self::Unauthorized(_) => {
+                "The forge does not accept my credentials. An operator should check the token or the key of the App."
+            }
+            Self::Forbidden(_) => {
+                "The forge does not let me do what I need to do here. An operator should check what my account may do in \
+                 this repository."
+            }
+            Self::NotFound(_) => {
+                "The forge does not find what I need here: it was moved or deleted, or my account may not see it. Whoever \
+                 manages this repository should check that I have access."
+            }
+            Self::Invalid(_) => {
+                "The forge refused what I sent. An operator finds its reason in the log of my server."
+            }
+            Self::Unclear(_) => {
+                "The forge cannot be reached at the moment; if that lasts, an operator should look at it."
+            }
+            Self::Broken(_) => {
+                "The forge sent an answer that I do not understand. An operator should check its address in the settings."
+            }
+        }
+    }
+
     /// Puts "cannot … :" in front of the reason.
     #[must_use]
     pub(crate) fn while_doing(self, doing: impl Display) -> Self {

@@ -17,6 +17,8 @@ pub(super) const USER_AGENT: &str = concat!("planwright/", env!("CARGO_PKG_VERSI
 const ANSWER_CAP: usize = 32 * 1024 * 1024;
 /// GitHub asks for at least a minute when it names no time.
 const UNNAMED_PAUSE: Duration = Duration::from_secs(60);
+/// No limit of a forge lasts longer than an hour; a header that says more must not silence us for good.
+const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3_600);
 
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -91,7 +93,7 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, message: &str) ->
         format!("the answer is {} ({})", status.as_u16(), tame(message))
     };
     if is_limit(status, headers, message) {
-        return ForgeError::RateLimited { retry_after: pause(headers), why };
+        return ForgeError::RateLimited { retry_after: pause(headers).min(LONGEST_PAUSE), why };
     }
     match status.as_u16() {
         401 => ForgeError::Unauthorized(why),
@@ -278,6 +280,15 @@ mod tests {
             r#"{"message":"You have exceeded a secondary rate limit."}"#,
             r#"RateLimited { retry_after: 60s, why: "the answer is 403 (You have exceeded a secondary rate limit.)" }"#,
         );
+    }
+
+    #[test]
+    fn no_header_silences_us_for_good() {
+        let endless = headers(&[("retry-after", "18446744073709551615")]);
+        let got = refusal(StatusCode::TOO_MANY_REQUESTS, &endless, "");
+        let expected =
+            ForgeError::RateLimited { retry_after: LONGEST_PAUSE, why: "the answer is 429".into() };
+        assert_eq!(got, expected);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod http;
 pub mod local;
 mod memory;
 pub mod retry;
+mod silence;
 mod visible;
 
 pub use error::ForgeError;

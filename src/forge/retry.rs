@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use super::ForgeError;
+use super::silence::Silence;
 
 /// How long we wait for a forge, and how often we ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,25 +66,34 @@ pub fn next_wait(
     }
 }
 
-pub(super) async fn run<T, Once, Answer>(
-    patience: &Patience,
-    repeat: Repeat,
-    mut once: Once,
-) -> Result<T, ForgeError>
-where
-    Once: FnMut() -> Answer,
-    Answer: Future<Output = Result<T, ForgeError>>,
-{
-    let mut attempt = 1;
-    loop {
-        let error = match once().await {
-            Ok(value) => return Ok(value),
-            Err(error) => error,
-        };
-        let Some(wait) = next_wait(patience, attempt, &error, repeat, jitter()) else { return Err(error) };
-        tracing::debug!(attempt, wait_ms = wait.as_millis(), %error, "asking the forge again");
-        tokio::time::sleep(wait).await;
-        attempt += 1;
+/// The way that every request of a client goes: again where that may help, and never while the forge wants silence.
+pub(super) struct Caller {
+    patience: Patience,
+    silence: Silence,
+}
+
+impl Caller {
+    pub(super) fn new(patience: Patience) -> Self {
+        Self { patience, silence: Silence::default() }
+    }
+
+    pub(super) async fn call<T, Once, Answer>(&self, repeat: Repeat, mut once: Once) -> Result<T, ForgeError>
+    where
+        Once: FnMut() -> Answer,
+        Answer: Future<Output = Result<T, ForgeError>>,
+    {
+        let mut attempt = 1;
+        loop {
+            let error = match self.silence.keep(once()).await {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let wait = next_wait(&self.patience, attempt, &error, repeat, jitter());
+            let Some(wait) = wait else { return Err(error) };
+            tracing::debug!(attempt, wait_ms = wait.as_millis(), %error, "asking the forge again");
+            tokio::time::sleep(wait).await;
+            attempt += 1;
+        }
     }
 }
 

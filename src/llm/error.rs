@@ -43,6 +43,12 @@ pub enum LlmError {
 }
 
 impl LlmError {
+    /// For how long the server wants to be left alone.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        if let Self::Unavailable { retry_after, .. } = self { *retry_after } else { None }
+    }
+
     /// One plain sentence for the thread: what happened and what to do. It never quotes the server, and of the model only
     /// the names that it gave to the steps of a document.
     #[must_use]

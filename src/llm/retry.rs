@@ -28,6 +28,8 @@ pub(super) enum Fault {
 }
 
 const LONGEST: Duration = Duration::from_secs(30);
+/// A header that says more must not hold a run for good.
+const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
 
 /// The wait before trying again after `tries` failed tries; `None`: give up. `luck` spreads the tries of many runs.
 pub(super) fn wait(fault: &Fault, tries: u32, pause: Duration, luck: u8) -> Option<Duration> {
@@ -57,8 +59,12 @@ fn spread(pause: Duration, luck: u8) -> Duration {
     (pause.saturating_mul(384 + u32::from(luck)) / 512).min(LONGEST)
 }
 
-/// What the headers ask for: milliseconds, seconds, or a date that is compared with the server's own clock.
 pub(super) fn wish(headers: &HeaderMap) -> Option<Duration> {
+    named(headers).map(|wish| wish.min(LONGEST_WISH))
+}
+
+/// What the headers ask for: milliseconds, seconds, or a date that is compared with the server's own clock.
+fn named(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     if let Some(ms) = text("retry-after-ms").and_then(|ms| ms.trim().parse().ok()) {
         return Some(Duration::from_millis(ms));
@@ -135,6 +141,7 @@ mod tests {
         assert_eq!(read(&[("retry-after", "0.5")]), Some(SECOND / 2));
         assert_eq!(read(&[("retry-after", "9"), ("retry-after-ms", "250")]), Some(SECOND / 4));
         assert_eq!(read(&[("retry-after", "-1")]), None);
+        assert_eq!(read(&[("retry-after", "1e12")]), Some(LONGEST_WISH));
         assert_eq!(read(&[("retry-after", "1e400")]), None);
         assert_eq!(read(&[("retry-after", "soon")]), None);
         let date = ("date", "Wed, 21 Oct 2015 07:28:00 GMT");

@@ -7,7 +7,8 @@ use super::fact::Fact;
 use super::notice::AskProblem;
 use super::proposal::{Approval, Proposal, Request};
 use super::replans::{Replan, ReplanState};
-use super::run::{Delivery, End, EndState, Pause, Retry, Revision, Run, Sequence};
+use super::retry::{Retry, Tries};
+use super::run::{Delivery, End, EndState, Pause, Revision, Run, Sequence};
 use super::work::{Ended, Outcome};
 use crate::domain::{Account, CommentId, Millis, Permission};
 use crate::plan::{ActionId, Decided, Reflection, ReplanDecision, ReplanPhase, ReplanType, Step, StepId};
@@ -157,11 +158,15 @@ fn skipped(run: &mut Run, step: &StepId, by: &Account) {
 
 /// What was asked for has come, or failed. Which facts come here is decided above, where all are listed.
 fn came_back(run: &mut Run, at: Millis, fact: &Fact) {
-    if let Fact::AskFailed { key, problem, reason, usage } = fact {
+    if let Fact::AskFailed { key, problem, reason, usage, not_before } = fact {
         usage.iter().for_each(|usage| spend(run, usage));
-        failed(run, at, key, *problem, reason);
-    } else if let Fact::EffectFailed { key, problem, reason } = fact {
-        failed(run, at, key, *problem, reason);
+        if *problem == AskProblem::Away {
+            // The beginning counted a call, and the forge kept us from making it.
+            run.spent.model_calls = run.spent.model_calls.saturating_sub(1);
+        }
+        failed(run, at, Failure { key, problem: *problem, reason, not_before: *not_before });
+    } else if let Fact::EffectFailed { key, problem, reason, not_before } = fact {
+        failed(run, at, Failure { key, problem: *problem, reason, not_before: *not_before });
     } else if let Fact::Executed { .. } = fact {
         run.executed = true;
     } else if let Fact::Reflected { key, reflection, usage, replan } = fact {
@@ -394,8 +399,7 @@ pub(super) fn takes(run: &mut Run, at: Millis, key: &Key) -> bool {
     if let Some(lane) = run.lane_awaiting_mut(key) {
         lane.advance();
     } else if *key == run.key() {
-        run.failed_asks = 0;
-        run.retry = None;
+        (run.tries, run.retry) = (Tries::default(), None);
         run.progress += 1;
     } else {
         return false;
@@ -412,30 +416,45 @@ fn rest(run: &mut Run, at: Millis) {
     run.busy_since = (run.work.at_work() > 1).then_some(at);
 }
 
-fn failed(run: &mut Run, at: Millis, key: &Key, problem: AskProblem, reason: &str) {
-    let again = Retry { key: Key(format!("{key}/again")), failed_at: at, reason: reason.to_owned() };
-    let of_lane = run.lane_awaiting(key).is_some();
-    if !of_lane && *key != run.key() {
+/// What was awaited and did not come.
+struct Failure<'a> {
+    key: &'a Key,
+    problem: AskProblem,
+    reason: &'a str,
+    not_before: Option<Millis>,
+}
+
+fn failed(run: &mut Run, at: Millis, failure: Failure<'_>) {
+    let of_lane = run.lane_awaiting(failure.key).is_some();
+    if !of_lane && *failure.key != run.key() {
         return;
     }
     rest(run, at);
-    match (problem, run.lane_awaiting_mut(key)) {
-        (AskProblem::Passing, Some(lane)) => {
-            lane.failed_asks += 1;
-            lane.retry = Some(again);
-        }
-        (AskProblem::Passing, None) => {
-            run.failed_asks += 1;
-            run.retry = Some(again);
-        }
-        (AskProblem::Lasting, Some(lane)) => {
-            (lane.retry, lane.stuck) = (None, true);
-            run.broken.get_or_insert_with(|| reason.to_owned());
-        }
-        (AskProblem::Lasting, None) => match run.replan_in_the_making() {
-            Some(id) => run.replan_failed(at, id, reason),
-            None => run.broken = Some(reason.to_owned()),
-        },
+    match failure.problem {
+        AskProblem::Passing | AskProblem::Away => again(run, at, failure),
+        AskProblem::Lasting => broke(run, at, failure.key, failure.reason),
+    }
+}
+
+fn again(run: &mut Run, at: Millis, Failure { key, problem, reason, not_before }: Failure<'_>) {
+    let (tries, retry) = match run.lane_awaiting_mut(key) {
+        Some(lane) => (&mut lane.tries, &mut lane.retry),
+        None => (&mut run.tries, &mut run.retry),
+    };
+    let (key, reason) = (Key(format!("{key}/again")), reason.to_owned());
+    let nth = tries.count(problem);
+    *retry = Some(Retry { key, failed_at: at, reason, problem, nth, not_before });
+}
+
+fn broke(run: &mut Run, at: Millis, key: &Key, reason: &str) {
+    if let Some(lane) = run.lane_awaiting_mut(key) {
+        (lane.retry, lane.stuck) = (None, true);
+        run.broken.get_or_insert_with(|| reason.to_owned());
+        return;
+    }
+    match run.replan_in_the_making() {
+        Some(id) => run.replan_failed(at, id, reason),
+        None => run.broken = Some(reason.to_owned()),
     }
 }
 

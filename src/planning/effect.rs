@@ -14,7 +14,8 @@ use super::notice::AskProblem;
 use super::reconsider::at_limit;
 use super::replanned::unrecorded;
 use super::replans::ReplanPolicy;
-use super::run::{Hold, Retry, Run};
+use super::retry::Retry;
+use super::run::{Hold, Run};
 use crate::actions::Risk;
 use crate::crew::Limits;
 use crate::domain::Millis;
@@ -119,7 +120,7 @@ pub enum Question {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// How long to wait before trying again after the first, second … passing failure. As many as there are entries;
-    /// one failure more ends the run.
+    /// one failure more ends the run. While the forge is away, the last one is repeated.
     pub retry_after_ms: Vec<i64>,
     /// Up to this risk nobody is asked; `high` always needs a person, whatever stands here.
     pub auto: Option<Risk>,
@@ -186,15 +187,6 @@ impl Default for CrewPolicy {
             on_no_answer: Fallback::Hold,
             reports: true,
         }
-    }
-}
-
-impl Policy {
-    /// When something that failed for the nth time (from 1) may be tried again, if at all.
-    #[must_use]
-    pub fn retry_at(&self, failures: u32, failed_at: Millis) -> Option<Millis> {
-        let nth = usize::try_from(failures.checked_sub(1)?).ok()?;
-        self.retry_after_ms.get(nth).map(|delay| failed_at.plus(*delay))
     }
 }
 
@@ -291,14 +283,14 @@ fn at_work(run: &Run, policy: &Policy) -> Vec<Effect> {
 /// What cannot be had in the end leaves its lane where it is: the run ends once the others are called in. Only a judge
 /// can be done without: then what can be shown decides alone.
 fn lane_again(run: &Run, (step, lane): (&StepId, &Lane), retry: &Retry, policy: &Policy) -> Effect {
-    if let Some(until) = policy.retry_at(lane.failed_asks, retry.failed_at) {
+    if let Some(until) = policy.retry_at(retry) {
         return Effect::Wait { key: retry.key.clone(), until };
     }
     let key = lane.key(&run.id, step);
     let judged = awaits_judge(run, step, lane).then(|| judgement(run, &key, None, None)).flatten();
     let fact = judged.map(Fact::Crew).unwrap_or_else(|| {
         let (problem, reason) = (AskProblem::Lasting, retry.reason.clone());
-        Fact::EffectFailed { key: key.clone(), problem, reason }
+        Fact::EffectFailed { key: key.clone(), problem, reason, not_before: None }
     });
     Effect::Note { key, facts: vec![fact] }
 }
@@ -328,7 +320,7 @@ fn effect(key: Key, next: Next<'_>) -> Effect {
 
 fn try_again(run: &Run, retry: &Retry, policy: &Policy) -> Effect {
     let key = retry.key.clone();
-    match policy.retry_at(run.failed_asks, retry.failed_at) {
+    match policy.retry_at(retry) {
         Some(until) => Effect::Wait { key, until },
         // Looking back is worth something, but no reason to stop.
         None if is_reflection_due(run, policy) && run.broken.is_none() => {

@@ -282,12 +282,17 @@ pub enum Fact {
         key: Key,
         problem: AskProblem,
         reason: String,
+        /// Whoever was asked does not want to be asked again before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Millis>,
     },
     AskFailed {
         key: Key,
         problem: AskProblem,
         reason: String,
         usage: Option<Usage>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Millis>,
     },
     TimerFired {
         key: Key,

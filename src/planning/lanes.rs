@@ -2,7 +2,8 @@
 //! side, and one that fails or is tried again disturbs no other.
 
 use super::effect::Key;
-use super::run::{Retry, Revision, Run, RunId};
+use super::retry::{Retry, Tries};
+use super::run::{Revision, Run, RunId};
 use super::work::{Ended, Outcome, Work};
 use crate::crew::{Checkout, Weighed};
 use crate::domain::Millis;
@@ -21,7 +22,7 @@ pub struct Lane {
     /// What it needs next cannot be had, so that nothing more is tried in it.
     pub stuck: bool,
     /// How often the current effect has failed, and how many have come to an end.
-    pub(super) failed_asks: u32,
+    pub(super) tries: Tries,
     progress: u32,
 }
 
@@ -36,14 +37,14 @@ impl Lane {
             judged: None,
             retry: None,
             stuck: false,
-            failed_asks: 0,
+            tries: Tries::default(),
             progress: 0,
         }
     }
 
     #[must_use]
     pub fn key(&self, run: &RunId, step: &StepId) -> Key {
-        self.nth_key(run, step, self.progress, self.failed_asks)
+        self.nth_key(run, step, self.progress, self.tries.failed())
     }
 
     fn nth_key(&self, run: &RunId, step: &StepId, nth: u32, failed: u32) -> Key {
@@ -62,7 +63,7 @@ impl Lane {
     }
 
     pub(super) fn advance(&mut self) {
-        (self.failed_asks, self.retry) = (0, None);
+        (self.tries, self.retry) = (Tries::default(), None);
         self.progress += 1;
     }
 }

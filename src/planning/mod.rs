@@ -40,6 +40,7 @@ mod reconsider;
 mod record;
 mod replanned;
 mod replans;
+mod retry;
 mod revise;
 mod run;
 mod session;
@@ -71,8 +72,9 @@ pub use replans::{
     AskedFor, Fresh, Limit, LimitHit, OVERTAKEN, OnLimit, Replan, ReplanFact, ReplanPolicy, ReplanResult,
     ReplanState, Replans, Settled, Source, Verdict,
 };
+pub use retry::{Retry, Tries};
 pub use run::{
-    Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Retry, Revision, Run, RunId, Sequence,
+    Delivery, End, EndState, Hold, Origin, Pause, Phase, Reflections, Revision, Run, RunId, Sequence,
     SetAside,
 };
 pub use session::Session;

@@ -42,6 +42,8 @@ pub enum StopReason {
 pub enum AskProblem {
     /// Nobody answered, or too many asked: later may go well.
     Passing,
+    /// The forge is out of reach or wants silence. It is waited for, and that costs none of the tries.
+    Away,
     /// The answer will not become better by waiting.
     Lasting,
 }

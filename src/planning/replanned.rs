@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fact::Fact;
 use super::replans::{Limit, LimitHit, Replan, ReplanFact, ReplanResult, ReplanState, Verdict};
+use super::retry::Tries;
 use super::run::{Revision, Run, SetAside};
 use super::work::StepState;
 use crate::actions::{is_open, number_of};
@@ -59,7 +60,7 @@ impl Run {
             (self.talk.discovery, self.talk.discovered, self.talk.design) = (discovery, discovered, design);
         }
         self.back_to_the_plan_before();
-        (self.failed_asks, self.retry, self.broken) = (0, None, None);
+        (self.tries, self.retry, self.broken) = (Tries::default(), None, None);
         self.progress += 1;
         self.came_to_nothing(at, id, why, Limit::NoPlan);
         self.look_for_undecided();

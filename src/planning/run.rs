@@ -13,6 +13,7 @@ use super::lanes::Lane;
 use super::notice::{StopReason, Trigger};
 use super::proposal::{Approval, Place, Proposal, Request};
 use super::replans::{LimitHit, Replan, ReplanState, Replans};
+use super::retry::{Retry, Tries};
 use super::talk::{Design, Round, Talk};
 use super::work::{StepState, Work, Works};
 use crate::actions::{Ground, Order, Spec};
@@ -66,7 +67,7 @@ pub struct Run {
     /// Actions of which nobody knows whether they happened; people are asked about one after the other.
     pub unclear: Vec<ActionId>,
     /// How often the current effect has failed.
-    pub failed_asks: u32,
+    pub tries: Tries,
     /// How many effects have come to an end: names the one that is awaited now.
     pub progress: u32,
     pub budget: Limits,
@@ -196,13 +197,6 @@ pub struct Pause {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Retry {
-    pub key: Key,
-    pub failed_at: Millis,
-    pub reason: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
 pub struct End {
     pub state: EndState,
     pub at: Millis,
@@ -300,7 +294,7 @@ impl Run {
             retry: None,
             broken: None,
             unclear: vec![],
-            failed_asks: 0,
+            tries: Tries::default(),
             progress: 0,
             budget: Limits::default(),
             spent: Spent::default(),
@@ -446,7 +440,7 @@ impl Run {
     /// The name of the effect that the run is at: how far it has come, and which attempt. Any other is stale.
     #[must_use]
     pub fn key(&self) -> Key {
-        Key(format!("{}/{}/t{}", self.id, self.progress, self.failed_asks))
+        Key(format!("{}/{}/t{}", self.id, self.progress, self.tries.failed()))
     }
 
     /// The name of what comes after the effect that is awaited now.

@@ -1,15 +1,13 @@
 //! Purpose: what people read of the crew, word by word: its questions to them, and its traces on card and change request.
 
 use super::fixtures::{
-    at, crewed, done, failed, github, gitlab, in_state, joao, judged, lane, maria, stuck, worked,
+    at, crewed, done, failed, github, gitlab, in_state, joao, judged, lane, maria, retry, stuck, worked,
 };
 use super::{Voice, card, delivery, escalation, escalation_reminder};
 use crate::crew::{By, Cause, Target, Verdict};
 use crate::domain::{CommentId, Lang, ThreadRef};
 use crate::plan::StepId;
-use crate::planning::{
-    End, EndState, Escalation, EscalationState, Fallback, Key, Reminder, Retry, Run, StopReason,
-};
+use crate::planning::{End, EndState, Escalation, EscalationState, Fallback, Reminder, Run, StopReason};
 
 fn visible(text: &str) -> String {
     text.replace('\u{200b}', "·")
@@ -228,7 +226,7 @@ fn three_workers() -> Run {
     run.lanes = [("task_2", lane(1, 1)), ("task_3", lane(2, 2)), ("task_4", lane(3, 3))]
         .map(|(step, lane)| (id(step), lane))
         .into();
-    let retry = Retry { key: Key("k".to_owned()), failed_at: at(3), reason: "The model is away.".to_owned() };
+    let retry = retry("The model is away.");
     run.lanes.entry(id("task_4")).and_modify(|lane| lane.retry = Some(retry));
     let mut overruled = judged(Verdict::Continue, 1);
     overruled.judged.iter_mut().for_each(|weighed| {
@@ -351,7 +349,7 @@ fn the_longest_card_of_a_crew_fits() {
         let names: Vec<String> = (1..=100).map(|n| format!("task_{n:_>35}")).collect();
         let steps: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
         let mut run = Run { revisions: vec![super::fixtures::plan(&steps, 1)], ..crewed() };
-        let retry = Retry { key: Key("k".to_owned()), failed_at: at(3), reason: text.clone() };
+        let retry = retry(&text);
         for name in &names {
             let mut lane = lane(1, 9);
             lane.retry = Some(retry.clone());

@@ -8,9 +8,9 @@ use crate::plan::{
     QuestionId, QuestionKind, ReplanDecision, ReplanPhase, ReplanType, Step, StepId, Tradeoffs,
 };
 use crate::planning::{
-    Assumption, Choice, Design, Ended, Escalation, EscalationState, Evidence, Given, How, Lane, Origin,
-    Outcome, Purpose, Replan, ReplanState, Revision, Round, Run, RunId, Sequence, Taken, Trigger, Verdict,
-    Work,
+    AskProblem, Assumption, Choice, Design, Ended, Escalation, EscalationState, Evidence, Given, How, Key,
+    Lane, Origin, Outcome, Purpose, Replan, ReplanState, Retry, Revision, Round, Run, RunId, Sequence, Taken,
+    Trigger, Verdict, Work,
 };
 
 /// 2024-11-28 10:00 UTC, and minutes after it.
@@ -32,6 +32,11 @@ pub(super) fn maria() -> Account {
 
 pub(super) fn joao() -> Account {
     Account::person(3, "joao")
+}
+
+pub(super) fn retry(reason: &str) -> Retry {
+    let (key, reason) = (Key("k".to_owned()), reason.to_owned());
+    Retry { key, failed_at: at(3), reason, problem: AskProblem::Passing, nth: 1, not_before: None }
 }
 
 pub(super) fn run() -> Run {

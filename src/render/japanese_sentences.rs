@@ -40,9 +40,37 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
         "I made a mistake while thinking; the log of my server says more.",
         "考えている途中で内部エラーが起きました。詳しくはサーバーのログにあります。",
     ),
-    // The forge and the repository.
+    // The forge and the repository. The first two are in the journals of older versions.
     ("I could not read this thread.", "このスレッドを読めませんでした。"),
     ("I could not reach this forge as I need to.", "フォージに必要なアクセスができませんでした。"),
+    (
+        "The forge has had too many requests from me and wants a pause; nobody has to do anything.",
+        "フォージへのリクエストが多すぎたため、間を置くよう求められています。対応は不要です。",
+    ),
+    (
+        "The forge does not accept my credentials. An operator should check the token or the key of the App.",
+        "フォージに認証情報を拒否されました。運用者はトークンまたは App の鍵を確認してください。",
+    ),
+    (
+        "The forge does not let me do what I need to do here. An operator should check what my account may do in this repository.",
+        "フォージが必要な操作を許可していません。運用者はこのリポジトリでのボットの権限を確認してください。",
+    ),
+    (
+        "The forge does not find what I need here: it was moved or deleted, or my account may not see it. Whoever manages this repository should check that I have access.",
+        "フォージで必要なものが見つかりません。移動または削除されたか、ボットに閲覧権限がありません。リポジトリの管理者はボットのアクセス権を確認してください。",
+    ),
+    (
+        "The forge refused what I sent. An operator finds its reason in the log of my server.",
+        "フォージに送った内容を拒否されました。理由は運用者がサーバーのログで確認できます。",
+    ),
+    (
+        "The forge cannot be reached at the moment; if that lasts, an operator should look at it.",
+        "現在、フォージに接続できません。続く場合は運用者が確認してください。",
+    ),
+    (
+        "The forge sent an answer that I do not understand. An operator should check its address in the settings.",
+        "フォージの応答を解釈できません。運用者は設定のアドレスを確認してください。",
+    ),
     (
         "The forge did not let me open a change request for the branch; the branch itself is pushed.",
         "ブランチはプッシュしましたが、変更リクエストを開けませんでした。",

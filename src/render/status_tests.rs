@@ -2,8 +2,8 @@
 
 use super::crew_tests::held;
 use super::fixtures::{
-    action, at, decided_design, design, github, gitlab, given, joao, maria, plan, replan, revised_once,
-    round, run,
+    action, at, decided_design, design, github, gitlab, given, joao, maria, plan, replan, retry,
+    revised_once, round, run,
 };
 use super::preview_tests::put_up;
 use super::status::{cost, status};
@@ -12,7 +12,7 @@ use crate::domain::{CommentId, Lang, Millis, Permission};
 use crate::plan::{ActionId, Level, QuestionId, StepId};
 use crate::planning::{
     Approval, Delivery, Design, End, EndState, Hold, Key, Limit, LimitHit, Limits, Notice, Owed, Pause,
-    Place, Record, Replan, ReplanState, Resource, Retry, Round, Run, Spent, StopReason, Verdict, Words,
+    Place, Record, Replan, ReplanState, Resource, Round, Run, Spent, StopReason, Verdict, Words,
 };
 
 fn asking(round: Round) -> Run {
@@ -50,8 +50,7 @@ fn interrupted() -> Run {
 fn away() -> Run {
     let reason =
         "The language model cannot be reached at the moment; if that lasts, an operator should look at it.";
-    let retry = Retry { key: Key("k".to_owned()), failed_at: at(0), reason: reason.to_owned() };
-    Run { retry: Some(retry), ..run() }
+    Run { retry: Some(retry(reason)), ..run() }
 }
 
 fn used_up(resource: Resource) -> Run {

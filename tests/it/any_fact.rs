@@ -144,7 +144,7 @@ fn counts() -> Value {
 }
 
 fn problem() -> Value {
-    any([json!("passing"), json!("lasting")])
+    any([json!("passing"), json!("lasting"), json!("away")])
 }
 
 fn usage() -> Value {
@@ -347,7 +347,8 @@ fn planned() -> Vec<Value> {
     let ground = json!({"thread": "t", "base": "b", "settings": "s", "expires": any([json!(0), json!(9_000_000_000_i64)])});
     vec![
         json!({"type": "ask_begun", "key": key()}),
-        json!({"type": "ask_failed", "key": key(), "problem": problem(), "reason": "r", "usage": maybe(usage())}),
+        json!({"type": "ask_failed", "key": key(), "problem": problem(), "reason": "r", "usage": maybe(usage()),
+               "not_before": any([json!(null), json!(5_000), json!(9_000_000)])}),
         json!({"type": "goal_understood", "key": key(), "goal": goal(), "usage": usage(), "hidden": number(), "before": maybe(words()), "replan": decided()}),
         json!({"type": "decomposed", "key": key(), "reasoning": "", "steps": steps(), "usage": usage(), "replan": decided()}),
         json!({"type": "sequenced", "key": key(), "actions": actions(), "usage": usage(), "replan": decided()}),
@@ -357,7 +358,7 @@ fn planned() -> Vec<Value> {
             "place": {"branch": "planwright/1-x", "into": maybe(json!("main"))}, "specs": some(spec()),
             "issues": some(json!({"id": action_id(), "what": "w"})), "changed": some(words()), "counts": counts(),
         }),
-        json!({"type": "effect_failed", "key": key(), "problem": problem(), "reason": "r"}),
+        json!({"type": "effect_failed", "key": key(), "problem": problem(), "reason": "r", "not_before": maybe(json!(5_000))}),
         json!({"type": "timer_fired", "key": key()}),
     ]
 }

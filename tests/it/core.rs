@@ -161,6 +161,79 @@ fn a_fact_of_a_newer_version_is_refused_by_name() {
     assert!(error.to_string().starts_with("journal entry 7 of type `teleported` cannot be read"), "{error}");
 }
 
+/// Journals of older versions do not say when somebody may be asked again.
+#[test]
+fn a_failure_without_a_wish_is_read() {
+    for (kind, more) in [("ask_failed", r#","usage":null"#), ("effect_failed", "")] {
+        let line = format!(r#"{{"type":"{kind}","key":"k","problem":"passing","reason":"r"{more}}}"#);
+        let entry = Entry::from_line(1, Millis(0), None, &line).unwrap();
+        assert!(
+            matches!(
+                entry.fact,
+                Fact::AskFailed { not_before: None, .. } | Fact::EffectFailed { not_before: None, .. }
+            ),
+            "{entry:?}"
+        );
+    }
+}
+
+/// A run that has asked its first question, and what it does after each of these failures: when it tries again.
+fn waits_after(failures: &[(AskProblem, Option<i64>)]) -> (Record, Vec<Option<Millis>>) {
+    let mut record = Record::default();
+    let id = RunId("r1".to_owned());
+    let apply = |record: &mut Record, fact| {
+        let seq = record.seq + 1;
+        record.apply(&Entry { seq, at: Millis(0), run: Some(id.clone()), fact });
+    };
+    let line = r#"{"type":"triggered","how":"assigned","by":{"id":2,"login":"p","kind":"person"},"comment":null,
+                   "permission":"write","event_at":null,"budget":{}}"#;
+    apply(&mut record, serde_json::from_str(line).unwrap());
+    let mut waits = vec![];
+    for (problem, not_before) in failures {
+        let Some(run) = record.live_run() else { break };
+        let key = run.key();
+        apply(&mut record, Fact::AskBegun { key: key.clone() });
+        let (problem, reason, not_before) = (*problem, "no".to_owned(), not_before.map(Millis));
+        apply(&mut record, Fact::AskFailed { key, problem, reason, usage: None, not_before });
+        let effects = record.live_run().map(|run| next_effects(run, &InFlight::new(), &Policy::default()));
+        match effects.unwrap_or_default().pop() {
+            Some(Effect::Wait { key, until }) => {
+                waits.push(Some(until));
+                apply(&mut record, Fact::TimerFired { key });
+            }
+            Some(Effect::Note { facts, .. }) => {
+                waits.push(None);
+                facts.into_iter().for_each(|fact| apply(&mut record, fact));
+            }
+            other => panic!("neither waits nor ends: {other:?}"),
+        }
+    }
+    (record, waits)
+}
+
+#[test]
+fn the_forge_is_waited_for_and_others_are_tried_a_few_times() {
+    use AskProblem::{Away, Passing};
+    let ms = |waits: &[i64]| waits.iter().map(|ms| Some(Millis(*ms))).collect::<Vec<_>>();
+    let (record, waits) = waits_after(&[(Away, None); 8]);
+    let ten_minutes = 600_000;
+    let expected = [&[30_000, 120_000][..], &[ten_minutes; 6]].concat();
+    assert_eq!(waits, ms(&expected));
+    let run = record.live_run().expect("an outage ends no run");
+    assert_eq!(run.spent.model_calls, 0, "the model was never asked");
+
+    let hour = Some(HOUR_MS);
+    let (record, waits) = waits_after(&[(Away, hour), (Away, None), (Passing, hour), (Passing, Some(5))]);
+    assert_eq!(waits, ms(&[HOUR_MS, 120_000, HOUR_MS, 120_000]), "each kind has its own list");
+    assert!(record.live_run().is_some());
+
+    let (record, waits) =
+        waits_after(&[(Passing, None), (Passing, None), (Away, None), (Passing, None), (Passing, hour)]);
+    assert_eq!(waits, [ms(&[30_000, 120_000, 30_000, ten_minutes]), vec![None]].concat());
+    assert!(record.live_run().is_none(), "what does not pass ends the run");
+    assert_eq!(record.run.unwrap().spent.model_calls, 4);
+}
+
 /// What can happen next in a small world: people act, questions are answered or fail, timers fire.
 #[derive(Debug, Clone)]
 enum Happening {
@@ -218,6 +291,7 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         Just(Happening::Answer),
         Just(Happening::Answer),
         Just(Happening::Fail(AskProblem::Passing)),
+        Just(Happening::Fail(AskProblem::Away)),
         Just(Happening::Fail(AskProblem::Lasting)),
         Just(Happening::StaleAnswer),
         Just(Happening::Timer),
@@ -263,7 +337,7 @@ impl Play {
             Happening::Fail(problem) => {
                 if let Some(effect) = self.in_flight.pop() {
                     let (key, reason) = (effect.key().clone(), "no".to_owned());
-                    self.tell(vec![Fact::AskFailed { key, problem, reason, usage: None }]);
+                    self.tell(vec![Fact::AskFailed { key, problem, reason, usage: None, not_before: None }]);
                 }
             }
             Happening::StaleAnswer => {

@@ -267,7 +267,7 @@ impl<'a> Play<'a> {
         let problem = if lasting { AskProblem::Lasting } else { AskProblem::Passing };
         let (key, reason) = (effect.key().clone(), "it is away".to_owned());
         let wrong = self.trouble && (lasting || whim.mood % 16 == 3);
-        wrong.then_some(Fact::EffectFailed { key, problem, reason })
+        wrong.then_some(Fact::EffectFailed { key, problem, reason, not_before: None })
     }
 
     fn come_to(&mut self, effect: Effect, whim: Whim) -> Vec<Fact> {

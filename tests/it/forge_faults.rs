@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use http::Method;
+use planwright::forge::local::NewThread;
 use planwright::forge::{
     Forge, ForgeError, Github, GithubAuth, GithubSettings, Gitlab, GitlabSettings, Patience,
 };
 
 use crate::fake_forge::{Fault, Stage, github};
-use crate::forge_contract::{APP_KEY, BOT, Face, Rig, quick, rig};
+use crate::forge_contract::{APP_KEY, BOT, Face, MARIA, NOW, Rig, quick, rig};
 
 pub(crate) const SERVED: [Face; 3] = [Face::GithubToken, Face::GithubApp, Face::Gitlab];
 const MARKER: &str = "<!-- planwright:card -->";
@@ -218,6 +219,30 @@ async fn long_pauses_are_left_to_the_caller() {
             assert_eq!(*retry_after, Duration::from_secs(expected), "{face:?}");
             assert_asked(&rig, &Method::GET, "/issues/1", 1);
         }
+    }
+}
+
+/// Two threads and one limit: what the forge said about the one holds for the other.
+#[tokio::test]
+async fn a_limit_holds_for_all_that_a_client_asks() {
+    for face in SERVED {
+        let rig = rig(face).await;
+        let other = NewThread::titled("Make it small", MARIA);
+        let other = rig.world.with(|world| world.open(&rig.project, other, NOW)).unwrap().unwrap().thread;
+        stage(&rig).fault(Method::GET, "/issues/1", Fault::RateLimit { retry_after: Some(3_600) }, 1);
+        rig.forge.thread(&rig.issue).await.unwrap_err();
+        let asked = stage(&rig).audit().len();
+        for told in [
+            rig.forge.thread(&rig.issue).await.map(|_| ()),
+            rig.forge.thread(&other).await.map(|_| ()),
+            rig.forge.comments(&other).await.map(|_| ()),
+            rig.forge.create_comment(&other, MARKER).await.map(|_| ()),
+            rig.forge.waiting_threads(Some("planwright")).await.map(|_| ()),
+        ] {
+            let Err(ForgeError::RateLimited { retry_after, .. }) = told else { panic!("{face:?}: {told:?}") };
+            assert!((3_590..=3_600).contains(&retry_after.as_secs()), "{face:?}: {retry_after:?} are left");
+        }
+        assert_eq!(stage(&rig).audit().len(), asked, "{face:?}: asked before the allowed instant");
     }
 }
 

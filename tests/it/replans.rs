@@ -282,7 +282,7 @@ impl<'a> Play<'a> {
                 let trouble = self.whims.next().unwrap().trouble;
                 let reason = "the forge is away".to_owned();
                 let fact = match trouble {
-                    Some(problem) => Fact::EffectFailed { key, problem, reason },
+                    Some(problem) => Fact::EffectFailed { key, problem, reason, not_before: None },
                     None => self.preflight(),
                 };
                 self.note(fact);
@@ -464,7 +464,13 @@ impl<'a> Play<'a> {
 }
 
 fn away(key: Key, problem: AskProblem) -> Fact {
-    Fact::AskFailed { key, problem, reason: "the model is away".to_owned(), usage: Some(usage()) }
+    Fact::AskFailed {
+        key,
+        problem,
+        reason: "the model is away".to_owned(),
+        usage: Some(usage()),
+        not_before: None,
+    }
 }
 
 /// A yes or a no to what people are asked, but not to the plan itself.

@@ -116,7 +116,7 @@ fn a_plan_that_a_person_wanted_and_that_cannot_be_made_waits_for_people() {
     until(&mut play, |run| run.revisions.len() > before);
     let key = play.run().key();
     let reason = "it cannot be read".to_owned();
-    play.note(Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None });
+    play.note(Fact::AskFailed { key, problem: AskProblem::Lasting, reason, usage: None, not_before: None });
     assert!(play.turn(), "what became of it is written down");
     assert!(matches!(play.run().hold(), Some(Hold::Limit(_))), "{:?}", play.run().hold());
     assert_eq!(next_effects(play.run(), &InFlight::new(), &policy), []);

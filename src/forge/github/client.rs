@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 use super::shapes::{Installation, MintedToken};
 use super::{GithubAuth, GithubSettings};
 use crate::domain::Project;
+use crate::forge::ForgeError;
 use crate::forge::http::{self as wire, Answer};
 use crate::forge::memory::{Reread, Seen};
-use crate::forge::retry::{self, Repeat};
-use crate::forge::{ForgeError, Patience};
+use crate::forge::retry::{Caller, Repeat};
 
 /// Three hundred pages of a hundred: more than any thread holds, and an end for a forge that never says "last page".
 const PAGE_CAP: u32 = 300;
@@ -32,7 +32,7 @@ const GIT_TOKEN_RESERVE: Duration = Duration::from_secs(10 * 60);
 
 pub(super) struct Client {
     auth: Auth,
-    patience: Patience,
+    caller: Caller,
 }
 
 enum Auth {
@@ -112,7 +112,7 @@ impl Client {
                 Auth::App { app: Arc::new(octocrab(settings, state)?), known: Mutex::default() }
             }
         };
-        Ok(Self { auth, patience: settings.patience })
+        Ok(Self { auth, caller: Caller::new(settings.patience) })
     }
 
     pub(super) fn voice(&self) -> Voice<'_> {
@@ -178,13 +178,13 @@ impl Client {
         let name = project.path().rsplit('/').next().unwrap_or_default();
         let body = json!({ "repositories": [name], "permissions": installation.rights_for_git()? });
         let ask = Ask::add(format!("/app/installations/{}/access_tokens", installation.id), body);
-        retry::run(&self.patience, ask.repeat, || async {
+        let once = || async {
             let answer = self.once(app, &ask).await?;
             let minted: MintedToken = answer.json()?;
             let lasts = wire::lasts(&answer.headers, &minted.expires_at).unwrap_or_default();
             Ok((minted.secret(), lasts))
-        })
-        .await
+        };
+        self.caller.call(ask.repeat, once).await
     }
 
     pub(super) async fn reread<T: DeserializeOwned>(
@@ -194,17 +194,16 @@ impl Client {
         seen: Option<&Seen>,
     ) -> Result<Reread<T>, ForgeError> {
         let ask = Ask { etag: seen.and_then(|seen| seen.etag.clone()), ..Ask::get(path) };
-        retry::run(&self.patience, ask.repeat, || async { Reread::of(self.send(gh, &ask).await?, seen) })
-            .await
+        self.caller.call(ask.repeat, || async { Reread::of(self.send(gh, &ask).await?, seen) }).await
     }
 
     pub(super) async fn ask<T: DeserializeOwned>(&self, gh: &Octocrab, ask: &Ask) -> Result<T, ForgeError> {
-        retry::run(&self.patience, ask.repeat, || async { self.once(gh, ask).await?.json() }).await
+        self.caller.call(ask.repeat, || async { self.once(gh, ask).await?.json() }).await
     }
 
     /// For answers without a body, or one that does not matter.
     pub(super) async fn tell(&self, gh: &Octocrab, ask: &Ask) -> Result<(), ForgeError> {
-        retry::run(&self.patience, ask.repeat, || async { self.once(gh, ask).await.map(|_| ()) }).await
+        self.caller.call(ask.repeat, || async { self.once(gh, ask).await.map(|_| ()) }).await
     }
 
     /// Every page of a list. Pages are counted; the addresses that GitHub sends for them are not followed.
@@ -218,11 +217,11 @@ impl Client {
         let joint = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGE_CAP {
             let ask = Ask::get(format!("{path}{joint}per_page=100&page={page}"));
-            let (list, more): (Page, bool) = retry::run(&self.patience, Repeat::Safe, || async {
+            let once = || async {
                 let answer = self.once(gh, &ask).await?;
                 Ok((answer.json()?, has_next(&answer)))
-            })
-            .await?;
+            };
+            let (list, more): (Page, bool) = self.caller.call(Repeat::Safe, once).await?;
             all.extend(items(list));
             if !more {
                 return Ok(all);

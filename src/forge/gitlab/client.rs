@@ -13,17 +13,17 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::GitlabSettings;
+use crate::forge::ForgeError;
 use crate::forge::http::{self as wire, Answer};
 use crate::forge::memory::{Reread, Seen};
-use crate::forge::retry::{self, Repeat};
-use crate::forge::{ForgeError, Patience};
+use crate::forge::retry::{Caller, Repeat};
 
 pub(super) struct Client {
     http: reqwest::Client,
     /// Ends in a slash, so that joining keeps a sub-path.
     api: Url,
     token: SecretString,
-    patience: Patience,
+    caller: Caller,
 }
 
 impl Client {
@@ -34,7 +34,7 @@ impl Client {
             ForgeError::Invalid(format!("`{base}` is not the address of a GitLab: {error}"))
         })?;
         let http = wire::client(&settings.patience)?;
-        Ok(Self { http, api, token: settings.token.clone(), patience: settings.patience })
+        Ok(Self { http, api, token: settings.token.clone(), caller: Caller::new(settings.patience) })
     }
 
     pub(super) async fn ask<T>(&self, endpoint: impl Endpoint + Sync) -> Result<T, ForgeError>
@@ -72,10 +72,8 @@ impl Client {
         if let Some(etag) = seen.and_then(|seen| seen.etag.clone()) {
             request.headers_mut().insert(header::IF_NONE_MATCH, etag);
         }
-        retry::run(&self.patience, Repeat::Safe, || async {
-            Reread::of(self.exchange(request.clone()).await?, seen)
-        })
-        .await
+        let once = || async { Reread::of(self.exchange(request.clone()).await?, seen) };
+        self.caller.call(Repeat::Safe, once).await
     }
 
     async fn send(&self, request: http::Request<Vec<u8>>) -> Result<Answer, ForgeError> {
@@ -83,7 +81,7 @@ impl Client {
             Method::GET | Method::PUT | Method::DELETE => Repeat::Safe,
             _ => Repeat::Never,
         };
-        retry::run(&self.patience, repeat, || self.once(request.clone())).await
+        self.caller.call(repeat, || self.once(request.clone())).await
     }
 
     async fn once(&self, request: http::Request<Vec<u8>>) -> Result<Answer, ForgeError> {

@@ -20,6 +20,7 @@ mod hindsight;
 mod language;
 mod late;
 mod levels;
+mod limits;
 mod mending;
 mod others;
 mod passing;
