@@ -83,9 +83,9 @@ fn unreadable(count: i64, last: &Unreadable, now: Millis) -> Finding {
     let ago = span(*received_at, now);
     Finding::warning(
         format!(
-            "the inbox: deliveries that could not be read: {count}; the last one, {ago} ago, is {key}: {why}"
+            "the inbox: deliveries that were set aside: {count}; the last one, {ago} ago, is {key}: {why}"
         ),
-        "nothing was done about them; look at that delivery at the forge, and after an upgrade let it be sent again",
+        "nothing was done about them; once the cause is mended, let the forge send them again",
     )
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::gather::Sightings;
 use super::hands::Hands;
 use super::pace::Pace;
+use super::redraws::Redraws;
 use super::setbacks::Setbacks;
 use super::settings::RepoFiles;
 use crate::actions::Risk;
@@ -68,6 +69,7 @@ pub struct Ctx {
     /// Knows our secrets, to keep them out of the journal and of comments.
     pub redactor: Redactor,
     pub setbacks: Setbacks,
+    pub redraws: Redraws,
     /// Known to this process alone; what marks data in prompts is made of it.
     pub fence_key: uuid::Uuid,
     /// What this process began and has not launched yet; whatever else is found begun was begun by one that died.
@@ -119,6 +121,7 @@ impl Ctx {
             sightings: Sightings::default(),
             redactor: Redactor::default(),
             setbacks: Setbacks::default(),
+            redraws: Redraws::default(),
             fence_key: uuid::Uuid::new_v4(),
             begun: Mutex::default(),
         }

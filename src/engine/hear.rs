@@ -2,7 +2,7 @@
 
 use super::deliver::Closed;
 use super::drive::Drive;
-use super::route;
+use super::{publish, route};
 use crate::domain::{Command, Event, EventKind, Spoken, parse_command};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{Fact, Run, TalkFact};
@@ -13,8 +13,10 @@ impl Drive<'_> {
     /// on its way, answers to it wait too: people can read it before it is known which comment it is.
     pub(super) async fn take_deliveries(&mut self) -> anyhow::Result<()> {
         self.unheard = false;
+        let mut start_waits = false;
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
-            if self.has_to_wait(&delivery) {
+            if self.has_to_wait(&delivery, start_waits) {
+                start_waits |= may_start(&delivery, &self.desk.voice.bot_login);
                 continue;
             }
             self.ctx.sightings.forget(self.desk.thread());
@@ -25,13 +27,15 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn has_to_wait(&mut self, delivery: &Delivery) -> bool {
+    /// `start_waits`: something before it has to wait that may begin a run.
+    fn has_to_wait(&mut self, delivery: &Delivery, start_waits: bool) -> bool {
         let waits = self.put_off.get(&delivery.key).is_some_and(|at| *at > self.ctx.now());
         let behind = !self.put_off.is_empty() && !self.put_off.contains_key(&delivery.key);
         let awaits = |run: &Run| run.awaits_preview() || run.awaits_post();
         let bot_login = &self.desk.voice.bot_login;
         let early = self.desk.record.live_run().is_some_and(awaits) && is_answer(delivery, bot_login);
-        let has_to_wait = waits || ((behind || early) && !is_stop(delivery, bot_login));
+        let overtakes = is_stop(delivery) || (!start_waits && is_cancel(delivery, bot_login));
+        let has_to_wait = waits || ((behind || early) && !overtakes);
         self.unheard |= has_to_wait && early;
         has_to_wait
     }
@@ -39,6 +43,8 @@ impl Drive<'_> {
     async fn take(&mut self, delivery: Delivery) -> anyhow::Result<Taken> {
         let facts = match route::read(self.ctx, &self.desk, &delivery).await {
             route::Read::Facts(facts) => facts,
+            // The publication that is under way would write over what was noted just now; it is noted again after it.
+            route::Read::Altered if self.handles.contains_key(&publish::key()) => return Ok(Taken::Yes),
             route::Read::Altered => {
                 self.altered = true;
                 vec![]
@@ -78,14 +84,38 @@ fn is_altered(fact: &Fact) -> bool {
     matches!(fact, Fact::Talk(TalkFact::AskedAltered { .. }))
 }
 
-/// Whether a delivery ends the run: it may overtake what has to wait, because nothing that comes before can matter more.
-fn is_stop(delivery: &Delivery, bot_login: &str) -> bool {
-    tells(delivery, |event| route::stops(event) || cancels(event, bot_login))
+/// Whether a delivery is a stop: it may overtake what has to wait. It counts only while it is still true.
+fn is_stop(delivery: &Delivery) -> bool {
+    tells(delivery, route::stops)
 }
 
-fn cancels(event: &Event, bot_login: &str) -> bool {
-    let EventKind::CommentCreated { comment } = &event.kind else { return false };
-    matches!(parse_command(&comment.body, bot_login), Spoken::Command(Command::Cancel))
+/// A word that ends the run may overtake as well, but not what would begin another one after it.
+fn is_cancel(delivery: &Delivery, bot_login: &str) -> bool {
+    tells(delivery, |event| matches!(command_in(event, bot_login), Some(Command::Cancel)))
+}
+
+fn may_start(delivery: &Delivery, bot_login: &str) -> bool {
+    let asks = |event: &Event| {
+        matches!(command_in(event, bot_login), Some(Command::Plan | Command::Retry | Command::Replan { .. }))
+    };
+    let stands = |event: &Event| {
+        matches!(
+            event.kind,
+            EventKind::Opened { .. }
+                | EventKind::Assigned { .. }
+                | EventKind::Labelled { .. }
+                | EventKind::Reviewed { .. }
+        )
+    };
+    tells(delivery, |event| asks(event) || stands(event))
+}
+
+fn command_in(event: &Event, bot_login: &str) -> Option<Command> {
+    let EventKind::CommentCreated { comment } = &event.kind else { return None };
+    match parse_command(&comment.body, bot_login) {
+        Spoken::Command(command) => Some(command),
+        Spoken::Prose => None,
+    }
 }
 
 fn tells(delivery: &Delivery, what: impl Fn(&Event) -> bool) -> bool {

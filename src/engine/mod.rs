@@ -47,6 +47,7 @@ mod pace;
 mod perform;
 mod preflight;
 mod publish;
+mod redraws;
 mod route;
 mod setbacks;
 mod settings;

@@ -55,8 +55,8 @@ async fn read_all(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<Read, Forg
 }
 
 /// Whether a person changed a comment of ours that only shows something, the card above all: then it is drawn again. A
-/// preview is never written twice, and boxes of questions are answers. What another bot edits is left to it, or the two
-/// would go on for ever.
+/// preview is never written twice, and boxes of questions are answers. Where somebody edits it again and again, a program
+/// most likely, it is left as it is after a few times.
 async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeError> {
     let [Event { thread, actor, kind: EventKind::CommentEdited { comment }, .. }] = events else {
         return Ok(false);
@@ -67,11 +67,12 @@ async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeE
     }
     let broken = |error: StoreError| ForgeError::Broken(error.to_string());
     let ours = ctx.store.comment_hash(thread, comment.id).await.map_err(broken)?.is_some();
-    if ours {
+    if ours && ctx.redraws.may_draw(thread, comment.id, ctx.now()) {
         // A lost lease is found by the append that follows.
         let _ = ctx.store.comment_altered(&desk.lease, comment.id).await.map_err(broken)?;
+        return Ok(true);
     }
-    Ok(ours)
+    Ok(false)
 }
 
 async fn is_us(ctx: &Ctx, thread: &ThreadRef, actor: &Account) -> Result<bool, ForgeError> {
@@ -90,7 +91,10 @@ fn is_outdated(key: &str, record: &Record) -> bool {
 const GIVE_UP_MS: i64 = 24 * 3_600_000;
 
 fn settle(ctx: &Ctx, desk: &Desk, delivery: &Delivery, error: &ForgeError) -> Read {
-    if delivery.received_at.plus(GIVE_UP_MS) < ctx.now() {
+    let is_old = delivery.received_at.plus(GIVE_UP_MS) < ctx.now();
+    let is_a_limit = matches!(error, ForgeError::RateLimited { .. });
+    // After a day of downtime everything is old, and gets more than one try.
+    if is_old && !is_a_limit && ctx.setbacks.is_known(desk.thread()) {
         tracing::error!(delivery.id = %delivery.key, "gave up the delivery {} after a day: {error}", delivery.key);
         return Read::SetAside(format!("given up after a day: {error}"));
     }

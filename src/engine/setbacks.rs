@@ -22,6 +22,11 @@ impl Setbacks {
         self.threads().remove(thread);
     }
 
+    /// Whether it has come to nothing before, since the start.
+    pub(super) fn is_known(&self, thread: &ThreadRef) -> bool {
+        self.threads().contains_key(thread)
+    }
+
     /// How long the thread waits before it is tried again.
     pub(super) fn wait_ms(&self, thread: &ThreadRef, first_ms: i64) -> i64 {
         let before = self.threads().get(thread).copied().unwrap_or(0);

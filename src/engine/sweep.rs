@@ -79,15 +79,15 @@ fn sleeps_on(ctx: &Ctx, since: Millis) -> bool {
     since < ctx.now().plus(-TWINS_MS) && !forget::is_due(ctx, since)
 }
 
-/// Each repository may have a label of its own.
+/// What waits by assignment or by the usual label, and by labels that rules name for some repositories.
 async fn waiting_threads(ctx: &Ctx, forge: &Forge) -> anyhow::Result<BTreeSet<ThreadRef>> {
-    let labels = ctx.config.trigger_labels();
-    let mut found = BTreeSet::new();
-    if labels.is_empty() {
-        found.extend(forge.waiting_threads(None).await?);
-    }
-    for label in &labels {
-        found.extend(forge.waiting_threads(Some(label)).await?);
+    let usual = ctx.config.triggers.label.as_deref();
+    let mut found: BTreeSet<ThreadRef> = forge.waiting_threads(usual).await?.into_iter().collect();
+    for label in ctx.config.trigger_labels().iter().filter(|label| usual != Some(label.as_str())) {
+        let concerns = |thread: &ThreadRef| {
+            ctx.config.for_repo(&thread.project).triggers.label.as_deref() == Some(label.as_str())
+        };
+        found.extend(forge.waiting_threads(Some(label)).await?.into_iter().filter(concerns));
     }
     Ok(found)
 }
@@ -168,11 +168,12 @@ async fn look_for_changes(
 
 /// A thread without a run under way: what was just said there may stand there twice, and what is long past may go.
 async fn look_after(ctx: &Ctx, forge: &Forge, thread: &ThreadRef, record: &Record) -> anyhow::Result<()> {
-    let quiet = record.quiet_since();
-    if quiet.is_some_and(|since| forget::is_due(ctx, since)) {
+    // While an answer is owed, whoever posts it looks for twins; what is forgotten has none that are known.
+    let Some(since) = record.quiet_since() else { return Ok(()) };
+    if forget::is_due(ctx, since) {
         return Ok(ctx.store.wake(thread, ctx.now()).await?);
     }
-    if quiet.is_some_and(|since| sleeps_on(ctx, since)) {
+    if sleeps_on(ctx, since) {
         return Ok(());
     }
     fold_twins(ctx, forge, thread, &forge.comments(thread).await?).await

@@ -32,6 +32,7 @@ mod judge;
 mod known_tools;
 mod lanes;
 mod leader;
+mod needs;
 mod notice;
 mod plan_state;
 pub mod plan_tool;
@@ -58,12 +59,11 @@ pub use document::{DOCUMENT_LABEL, document_read};
 pub use effect::{CrewPolicy, Effect, InFlight, Key, Policy, Question, keeps, next_effects};
 pub use entry::{Entry, UnreadableEntry};
 pub use fact::Fact;
-pub use interpret::{
-    Heard, Observation, PreviewSeen, Rules, interpret, needs_permission, needs_thread, signals,
-};
+pub use interpret::{Observation, PreviewSeen, Rules, interpret, signals};
 pub use judge::{judge, level_of};
 pub use lanes::Lane;
 pub use leader::judgement;
+pub use needs::{Heard, needs_permission, needs_thread};
 pub use notice::{AskProblem, Boxes, LeftOut, Notice, StopReason, Trigger};
 pub use proposal::{Actor, Approval, Counts, Named, Place, PlanStatus, Proposal, Request, Wanted};
 pub use record::{Asked, Owed, Record};

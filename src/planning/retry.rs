@@ -1,12 +1,15 @@
 //! Purpose: trying again: what failed, how often, and when it may be tried next.
 //!
 //! A run has a list of tries for what goes wrong with what it asks for. The forge's own trouble (it is away, or it wants
-//! silence) is no fault of any run, and hits all of them at once: it is waited for, however long it takes. Ending those
-//! runs instead would make people start each of them anew after every outage.
+//! silence) is no fault of any run, and hits all of them at once: it is waited for, a day at least. Ending those runs
+//! instead would make people start each of them anew after every outage.
 
 use super::effect::{Key, Policy};
 use super::notice::AskProblem;
 use crate::domain::Millis;
+
+/// By then a forge has been away for a day at least. What fails that often will not mend itself, and somebody has to know.
+const MOST_AWAY: usize = 150;
 
 /// How often what is awaited now has failed, by what was the matter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,7 +54,8 @@ impl Policy {
         let nth = usize::try_from(retry.nth.checked_sub(1)?).ok()?;
         let delays = &self.retry_after_ms;
         let delay = match retry.problem {
-            AskProblem::Away => delays.get(nth).or(delays.last()),
+            AskProblem::Away if nth < MOST_AWAY => delays.get(nth).or(delays.last()),
+            AskProblem::Away => None,
             AskProblem::Passing | AskProblem::Lasting => delays.get(nth),
         };
         let at = retry.failed_at.plus(*delay?);
@@ -87,7 +91,8 @@ mod tests {
         check(Away, 2, Some(9_000), Some(9_000));
         check(Away, 3, Some(1_010), Some(1_600));
         check(Away, 4, None, Some(1_600));
-        check(Away, 1_000, None, Some(1_600));
+        check(Away, 150, None, Some(1_600));
+        check(Away, 151, None, None);
     }
 
     #[test]

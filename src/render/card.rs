@@ -46,7 +46,10 @@ fn short(run: &Run, voice: &Voice) -> String {
         ),
         format!("*計画が長すぎるため、ここでは省略しています。全体はこのスレッドの履歴 (run `{}`) にあります。*", run.id),
     ));
+    parts.extend(crew::open_questions(run, voice));
     parts.extend(run.plan().filter(|plan| !plan.steps.is_empty()).map(|plan| footer(run, plan)));
+    parts.extend(work_kept(run));
+    parts.extend(hidden(run));
     parts.join("\n\n")
 }
 

@@ -114,6 +114,7 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
         "The repository has moved to another address. Whoever runs me must check its name and `git_url`.",
         "リポジトリが移動しています。運用者は名前と `git_url` を確認してください。",
     ),
+    ("I cannot reach the git server.", "Git サーバーに接続できません。"),
     (
         "I cannot reach the git server. I can be asked again later.",
         "Git サーバーに接続できません。後でもう一度お試しください。",
@@ -158,6 +159,7 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
         "The change is larger than one commit of mine may be. Split the action, or let `.gitignore` name what was built.",
         "変更が 1 コミットの上限を超えています。アクションを分けるか、生成物を `.gitignore` に書いてください。",
     ),
+    ("Git took too long, so I stopped it.", "Git の処理に時間がかかりすぎたため中止しました。"),
     (
         "Git took too long, so I stopped it. I can be asked again later.",
         "Git の処理に時間がかかりすぎたため中止しました。後でもう一度お試しください。",

@@ -7,9 +7,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use sqlx::AnyConnection;
 
 use super::error::concerns_one_row;
-use super::inbox::{Parcel, Put};
+use super::inbox::{PENDING, Parcel, Put, UNREADABLE};
 use super::scribe::{self, Line, Orders};
-use super::{Store, StoreError};
+use super::{Store, StoreError, leases};
 
 pub(super) struct Inbox {
     line: Line<Parcel, Put>,
@@ -165,13 +165,41 @@ async fn insert(connection: &mut AnyConnection, rows: &[Arriving<'_>]) -> Result
     Ok(puts)
 }
 
-/// The row under this key is ours, or one that was there before.
+/// The row under this key is ours, or one that was there before. What was only kept to be looked at gets another try when
+/// somebody has it sent again.
 async fn look_up(connection: &mut AnyConnection, row: &Arriving<'_>) -> Result<Put, sqlx::Error> {
-    let arrival: i64 = sqlx::query_scalar("SELECT arrival FROM deliveries WHERE key = $1")
-        .bind(row.parcel.key.as_str())
-        .fetch_one(connection)
-        .await?;
-    Ok(if arrival == row.arrival { Put::New } else { Put::Seen })
+    let (arrival, state): (i64, String) =
+        sqlx::query_as("SELECT arrival, state FROM deliveries WHERE key = $1")
+            .bind(row.parcel.key.as_str())
+            .fetch_one(&mut *connection)
+            .await?;
+    match (arrival == row.arrival, &row.parcel.thread) {
+        (true, _) => Ok(Put::New),
+        (false, Some(thread)) if state == UNREADABLE && row.parcel.state == PENDING => {
+            // First the thread: nobody can claim it before this writer is done, and after a crash there is nothing to take.
+            leases::make_due(connection, thread, row.parcel.received_at).await?;
+            revive(connection, row).await?;
+            Ok(Put::New)
+        }
+        (false, _) => Ok(Put::Seen),
+    }
+}
+
+async fn revive(connection: &mut AnyConnection, row: &Arriving<'_>) -> Result<(), sqlx::Error> {
+    let Arriving { parcel, arrival } = row;
+    sqlx::query(
+        "UPDATE deliveries SET thread = $1, state = $2, reason = NULL, body = $3, received_at = $4, arrival = $5 \
+         WHERE key = $6",
+    )
+    .bind(parcel.thread.as_deref())
+    .bind(parcel.state)
+    .bind(parcel.body.as_slice())
+    .bind(parcel.received_at)
+    .bind(*arrival)
+    .bind(parcel.key.as_str())
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Rows per statement. There is one statement for each number of rows up to this, and the connection keeps them
@@ -203,7 +231,6 @@ fn statements<'r, T>(sql: &'static [String], rows: &'r [T]) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
-    use super::super::inbox::PENDING;
     use super::*;
 
     #[test]

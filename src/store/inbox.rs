@@ -213,7 +213,7 @@ fn delivery_of(row: &sqlx::any::AnyRow) -> Result<Delivery, StoreError> {
 /// The state of a delivery that waits for its thread.
 pub(super) const PENDING: &str = "pending";
 /// The state of one that is only kept to be looked at.
-const UNREADABLE: &str = "unreadable";
+pub(super) const UNREADABLE: &str = "unreadable";
 
 /// A delivery as it is written: compressed, because the number of bytes that are synced decides the speed.
 #[derive(Debug)]

@@ -224,14 +224,7 @@ impl Store {
     /// When the database cannot be written.
     pub async fn wake(&self, thread: &ThreadRef, at: Millis) -> Result<(), StoreError> {
         let mut writer = self.writer().await?;
-        sqlx::query(
-            "INSERT INTO threads (thread, wake_at) VALUES ($1, $2) ON CONFLICT (thread) DO UPDATE SET \
-             wake_at = CASE WHEN threads.wake_at < excluded.wake_at THEN threads.wake_at ELSE excluded.wake_at END",
-        )
-        .bind(thread.to_string())
-        .bind(at.0)
-        .execute(&mut writer.connection)
-        .await?;
+        make_due(&mut writer.connection, &thread.to_string(), at.0).await?;
         writer.keep();
         Ok(())
     }
@@ -276,6 +269,22 @@ impl Store {
                 .await?;
         rows.iter().map(|(name, count)| Ok((thread_of(name)?, count.unsigned_abs()))).collect()
     }
+}
+
+pub(super) async fn make_due(
+    connection: &mut AnyConnection,
+    thread: &str,
+    at: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO threads (thread, wake_at) VALUES ($1, $2) ON CONFLICT (thread) DO UPDATE SET \
+         wake_at = CASE WHEN threads.wake_at < excluded.wake_at THEN threads.wake_at ELSE excluded.wake_at END",
+    )
+    .bind(thread)
+    .bind(at)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Inside a transaction: is the lease still held? Touching the row keeps others off it until the end.

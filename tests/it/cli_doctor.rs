@@ -63,7 +63,7 @@ async fn deliveries_that_nobody_dealt_with_are_named() {
     has(
         &found,
         &[
-            "warning: the inbox: deliveries that could not be read: 1; the last one, ",
+            "warning: the inbox: deliveries that were set aside: 1; the last one, ",
             " is github:u: the payload has no `sender`",
         ],
     );

@@ -105,7 +105,7 @@ impl GitError {
                             `git_url`."
                     .to_owned()
             }
-            Self::Unreachable(_) => "I cannot reach the git server. I can be asked again later.".to_owned(),
+            Self::Unreachable(_) => "I cannot reach the git server.".to_owned(),
             Self::NoSuchCommit(commit) => format!(
                 "The commit `{}` is no longer in the repository. Ask me to plan again from the present state.",
                 commit.short()
@@ -116,7 +116,7 @@ impl GitError {
             Self::Refused { branch, why } => refused(branch, why),
             Self::Rejected { why } => rejected(why),
             Self::TooLarge(what) => too_large(what),
-            Self::TimedOut(_) => "Git took too long, so I stopped it. I can be asked again later.".to_owned(),
+            Self::TimedOut(_) => "Git took too long, so I stopped it.".to_owned(),
             Self::DiskFull => "My disk is full. Whoever runs me must make room.".to_owned(),
             Self::NoGit(_) => {
                 "Git is missing or too old where I run. Whoever runs me must install it.".to_owned()
@@ -190,6 +190,11 @@ pub(super) fn classify(said: &str) -> GitError {
         GitError::NotFound
     } else if has(&["error: 301", "error: 302", "error: 303", "error: 307", "error: 308"]) {
         GitError::Moved
+    } else if has(&["error: 413", "http 413"]) {
+        // However often it is sent, it stays as large.
+        GitError::Rejected {
+            why: Rejection::Other("the git server takes no push of this size (413)".to_owned()),
+        }
     } else if has(UNREACHABLE) {
         GitError::Unreachable(gist(said))
     } else {
@@ -288,6 +293,9 @@ mod tests {
         check("fatal: '/x' does not appear to be a git repository", GitError::NotFound);
         check(&format!("{url} 301"), GitError::Moved);
         check("error: file write error: No space left on device", GitError::DiskFull);
+        let why = Rejection::Other("the git server takes no push of this size (413)".to_owned());
+        let large = "error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413\nfatal: the remote end hung up";
+        check(large, GitError::Rejected { why });
         for said in [
             format!("{url} 503"),
             "fatal: unable to access 'https://h/': Could not resolve host: h".to_owned(),

@@ -126,7 +126,7 @@ async fn the_sweep_and_the_late_webhook_are_one_event() {
 async fn a_passing_failure_is_tried_again_by_a_timer_that_survives_a_restart() {
     let scene = Scene::on(ForgeKind::Github).await;
     scene.model.always_misbehave(Some(Misbehaviour::Status(503, "away".to_owned())));
-    let soon = |ctx: &mut Ctx| ctx.policy = Policy { retry_after_ms: vec![1_500], ..Policy::default() };
+    let soon = |ctx: &mut Ctx| ctx.policy = Policy { retry_after_ms: vec![3_000; 20], ..Policy::default() };
     let bot = scene.start_with(soon).await;
     bot.assigned(MARIA).await;
     assert!(scene.card().contains("I will try again by myself"), "{}", scene.card());

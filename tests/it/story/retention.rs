@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use planwright::domain::{ForgeKind, Millis};
 use planwright::engine::Ctx;
 use planwright::store::{Verified, verify};
@@ -92,6 +93,12 @@ async fn a_run_that_ended_long_ago_is_forgotten_and_the_standing_assignment_begi
         is_sound(&scene, 1);
         assert_eq!((logs(&scene), aside.exists()), (vec![], false), "{kind}");
         assert_eq!(scene.comments(), said, "{kind}: nobody hears of it");
+        if kind != ForgeKind::Local {
+            let listed = || ["/comments", "/notes"].map(|path| scene.requests(&Method::GET, path).len());
+            let before = listed();
+            sweeps_on(&bot).await;
+            assert_eq!(listed(), before, "{kind}: nothing is looked up for what is forgotten");
+        }
 
         let id = scene.world.bot().id;
         let left = scene.act(|world, thread, now| world.unassign(thread, id, MARIA, now));

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use planwright::domain::{EventKind, ForgeKind, Millis};
+use planwright::engine::Ctx;
 
 use super::bot::{ALL, MARIA, Scene, TOM};
 use crate::fake_forge::Fault;
@@ -297,11 +298,36 @@ async fn a_delivery_that_is_given_up_is_set_aside_with_the_reason() {
         .until_seen("the question", |scene| !scene.requests(&Method::GET, "maria/permission").is_empty())
         .await;
     bot.stops().await;
-    let bot = scene.start_with(|ctx| ctx.clock = in_two_days).await;
+    let late = |ctx: &mut Ctx| (ctx.clock, ctx.patience_ms) = (in_two_days, 100);
+    let bot = scene.start_with(late).await;
     let queue = async || bot.ctx.store.queue().await.unwrap();
     scene.until("it is set aside", async || queue().await.waiting == 0).await;
     let aside = queue().await.last_unreadable.unwrap();
     assert!(aside.why.starts_with("given up after a day: cannot look up"), "{}", aside.why);
     assert_eq!(queue().await.unreadable, 1);
+    scene.heal();
+    // Once the cause is mended, somebody has it sent again.
+    assert_eq!(scene.post(&bot.base, &plan).await, 202);
+    bot.quiet().await;
+    assert_eq!(scene.facts().first().map(String::as_str), Some("triggered"));
+    assert_eq!(queue().await.unreadable, 0);
+    bot.ends().await;
+}
+
+/// She wants another plan, and then none at all; neither can be read at first. Her last word counts.
+#[tokio::test]
+async fn a_cancel_does_not_overtake_what_would_begin_a_run() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start_with(|ctx| ctx.patience_ms = 300).await;
+    bot.assigned(MARIA).await;
+    let issue = format!("/issues/{}", scene.thread.number);
+    scene.fault(Method::GET, &issue, Fault::Status(502), 4);
+    for words in ["/replan use tabs", "/cancel"] {
+        let said = scene.said(MARIA, words);
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&said)).await, 202);
+    }
+    scene.until_seen("the end", |scene| scene.facts().contains(&"cancelled".to_owned())).await;
+    bot.quiet().await;
+    assert_eq!(scene.facts().iter().filter(|fact| *fact == "triggered").count(), 1, "{:?}", scene.facts());
     bot.stops().await;
 }
