@@ -5,7 +5,7 @@
 //! [`Engine::run`] claims one thread after another and drives up to [`Ctx::parallel`] of them at once. A *drive*
 //! (`drive.rs`) holds the thread's lease and is the only one that appends to its journal:
 //!
-//! 1. take the waiting deliveries, read each as facts (`route.rs`), append them;
+//! 1. take the waiting deliveries (`hear.rs`), read each as facts (`route.rs`), append them;
 //! 2. start what `planning::next_effects` names (`perform.rs`, `act.rs`, `merge.rs`), drop what it no longer wants;
 //! 3. bring the visible thread in step with the record (`publish.rs`);
 //! 4. wait for whichever comes first: an effect's end, a new delivery (a poke), a lease to renew, shutdown;

@@ -292,8 +292,8 @@ async fn a_delivery_that_is_given_up_is_set_aside_with_the_reason() {
     let scene = Scene::on(ForgeKind::Github).await;
     scene.fault(Method::GET, "maria/permission", Fault::Status(401), 1_000);
     let bot = scene.start().await;
-    let said = scene.said(MARIA, "/plan");
-    assert_eq!(scene.post(&bot.base, &scene.webhook(&said)).await, 202);
+    let plan = scene.webhook(&scene.said(MARIA, "/plan"));
+    assert_eq!(scene.post(&bot.base, &plan).await, 202);
     scene
         .until_seen("the question", |scene| !scene.requests(&Method::GET, "maria/permission").is_empty())
         .await;
