@@ -114,7 +114,10 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
         "The repository has moved to another address. Whoever runs me must check its name and `git_url`.",
         "リポジトリが移動しています。運用者は名前と `git_url` を確認してください。",
     ),
-    ("I cannot reach the git server.", "Git サーバーに接続できません。"),
+    (
+        "I cannot reach the git server. If that lasts, whoever runs me must check the network and `git_url`.",
+        "Git サーバーに接続できません。続く場合、運用者はネットワークと `git_url` を確認してください。",
+    ),
     (
         "I cannot reach the git server. I can be asked again later.",
         "Git サーバーに接続できません。後でもう一度お試しください。",

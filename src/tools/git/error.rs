@@ -105,7 +105,10 @@ impl GitError {
                             `git_url`."
                     .to_owned()
             }
-            Self::Unreachable(_) => "I cannot reach the git server.".to_owned(),
+            Self::Unreachable(_) => {
+                "I cannot reach the git server. If that lasts, whoever runs me must check the network and `git_url`."
+                    .to_owned()
+            }
             Self::NoSuchCommit(commit) => format!(
                 "The commit `{}` is no longer in the repository. Ask me to plan again from the present state.",
                 commit.short()
