@@ -2,7 +2,7 @@
 
 use super::deliver::Closed;
 use super::drive::Drive;
-use super::{publish, route};
+use super::route;
 use crate::domain::{Command, Event, EventKind, Spoken, parse_command};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{Fact, Run, TalkFact};
@@ -15,13 +15,16 @@ impl Drive<'_> {
         self.unheard = false;
         let mut start_waits = false;
         for delivery in self.ctx.store.pending(&self.desk.lease).await? {
-            if self.has_to_wait(&delivery, start_waits) {
-                start_waits |= may_start(&delivery, &self.desk.voice.bot_login);
-                continue;
-            }
-            self.ctx.sightings.forget(self.desk.thread());
-            if self.take(delivery).await? == Taken::NotYet {
-                break;
+            let taken = if self.has_to_wait(&delivery, start_waits) {
+                Taken::Later
+            } else {
+                self.ctx.sightings.forget(self.desk.thread());
+                self.take(&delivery).await?
+            };
+            match taken {
+                Taken::Yes => {}
+                Taken::Later => start_waits |= may_start(&delivery, &self.desk.voice.bot_login),
+                Taken::NotYet => break,
             }
         }
         Ok(())
@@ -40,18 +43,16 @@ impl Drive<'_> {
         has_to_wait
     }
 
-    async fn take(&mut self, delivery: Delivery) -> anyhow::Result<Taken> {
-        let facts = match route::read(self.ctx, &self.desk, &delivery).await {
+    async fn take(&mut self, delivery: &Delivery) -> anyhow::Result<Taken> {
+        let facts = match route::read(self.ctx, &self.desk, delivery).await {
             route::Read::Facts(facts) => facts,
-            // The publication that is under way would write over what was noted just now; it is noted again after it.
-            route::Read::Altered if self.handles.contains_key(&publish::key()) => return Ok(Taken::Yes),
             route::Read::Altered => {
                 self.altered = true;
                 vec![]
             }
             route::Read::Later(at) => {
-                self.put_off.insert(delivery.key, at);
-                return Ok(Taken::Yes);
+                self.put_off.insert(delivery.key.clone(), at);
+                return Ok(Taken::Later);
             }
             route::Read::SetAside(why) => {
                 self.put_off.remove(&delivery.key);
@@ -65,16 +66,17 @@ impl Drive<'_> {
             return Ok(Taken::NotYet);
         }
         self.put_off.remove(&delivery.key);
-        self.altered |= facts.iter().any(is_altered);
-        self.desk.append(self.ctx, facts, vec![delivery.key]).await?;
+        self.altered |= facts.iter().any(is_altered) || is_deletion(delivery);
+        self.desk.append(self.ctx, facts, vec![delivery.key.clone()]).await?;
         Ok(Taken::Yes)
     }
 }
 
-/// Whether the next delivery may be looked at.
-#[derive(PartialEq, Eq)]
+/// What became of a delivery.
 enum Taken {
     Yes,
+    /// It has to wait; the next one may be looked at.
+    Later,
     /// The run before has to come to its end first.
     NotYet,
 }
@@ -82,6 +84,11 @@ enum Taken {
 /// The record is the same, but the thread no longer shows it.
 fn is_altered(fact: &Fact) -> bool {
     matches!(fact, Fact::Talk(TalkFact::AskedAltered { .. }))
+}
+
+/// Whether something is gone that may have to be shown again.
+fn is_deletion(delivery: &Delivery) -> bool {
+    tells(delivery, |event| matches!(event.kind, EventKind::CommentDeleted { .. }))
 }
 
 /// Whether a delivery is a stop: it may overtake what has to wait. It counts only while it is still true.

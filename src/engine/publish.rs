@@ -265,10 +265,13 @@ impl<'a> Easel<'a> {
         let hash = hash(&body);
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),
-            CommentState::Posted { id, .. } => self.edit(key, id, &body, post).await,
+            CommentState::Posted { id, body_hash } => self.edit(key, (id, &body_hash), &body, post).await,
             CommentState::Fresh => self.create(key, &body, post).await,
             CommentState::Begun => match self.find(&marker).await? {
-                Some(id) => self.edit(key, id, &body, post).await,
+                Some(id) => {
+                    self.shown(key, id, UNKNOWN).await?;
+                    self.edit(key, (id, UNKNOWN), &body, post).await
+                }
                 None => self.create(key, &body, post).await,
             },
             CommentState::LeaseLost => Err(lease_lost()),
@@ -311,13 +314,20 @@ impl<'a> Easel<'a> {
         }
     }
 
-    async fn edit(&self, key: &str, id: CommentId, body: &str, post: Post) -> Result<CommentId, Trouble> {
+    /// `before` is the hash of what it shows.
+    async fn edit(
+        &self,
+        key: &str,
+        (id, before): (CommentId, &str),
+        body: &str,
+        post: Post,
+    ) -> Result<CommentId, Trouble> {
         self.write().await;
         match self.forge.edit_comment(self.thread(), id, body).await {
-            Ok(()) => {
-                self.shown(key, id, &hash(body)).await?;
-                Ok(id)
-            }
+            Ok(()) => match self.ctx.store.comment_edited(self.lease, key, before, &hash(body)).await? {
+                Held::Yes => Ok(id),
+                Held::Lost => Err(lease_lost()),
+            },
             // Somebody deleted it. A run without its card cannot be followed, so it gets a new one.
             Err(ForgeError::NotFound(_)) => {
                 self.begin_anew(key).await?;
@@ -389,6 +399,9 @@ const FACES: [Reaction; 3] = [Reaction::Eyes, Reaction::Rocket, Reaction::Confus
 
 /// A face is no comment, so its row has no comment's id.
 const NO_COMMENT: CommentId = CommentId(0);
+
+/// In place of a hash: what a comment shows that was found again.
+const UNKNOWN: &str = "";
 
 fn lease_lost() -> Trouble {
     Trouble::Store(anyhow::anyhow!("the lease was lost"))

@@ -61,15 +61,17 @@ async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeE
     let [Event { thread, actor, kind: EventKind::CommentEdited { comment }, .. }] = events else {
         return Ok(false);
     };
-    let asks = desk.record.preview_request(comment.id).is_some() || desk.record.asks_in(comment.id).is_some();
-    if asks || actor.kind != AccountKind::Person || is_us(ctx, thread, actor).await? {
+    if desk.record.asks_by(comment.id)
+        || actor.kind != AccountKind::Person
+        || is_us(ctx, thread, actor).await?
+    {
         return Ok(false);
     }
     let broken = |error: StoreError| ForgeError::Broken(error.to_string());
     let ours = ctx.store.comment_hash(thread, comment.id).await.map_err(broken)?.is_some();
     if ours && ctx.redraws.may_draw(thread, comment.id, ctx.now()) {
         // A lost lease is found by the append that follows.
-        let _ = ctx.store.comment_altered(&desk.lease, comment.id).await.map_err(broken)?;
+        let _ = ctx.store.comment_altered(&desk.lease, comment.id, ctx.now()).await.map_err(broken)?;
         return Ok(true);
     }
     Ok(false)
@@ -236,7 +238,7 @@ async fn altered(
         return Ok(None);
     }
     // A lost lease is found by the append that follows.
-    if let Err(error) = ctx.store.comment_altered(&desk.lease, comment).await {
+    if let Err(error) = ctx.store.comment_altered(&desk.lease, comment, ctx.now()).await {
         return Err(ForgeError::Broken(error.to_string()));
     }
     Ok(Some(TicksSeen::Altered(comment)))

@@ -66,9 +66,7 @@ pub fn needs_permission(record: &Record, heard: Heard<'_>) -> bool {
         }
         EventKind::Reviewed { asks_for_changes, .. } => running || *asks_for_changes,
         EventKind::DescriptionEdited | EventKind::ReviewCommented { .. } => running,
-        EventKind::CommentEdited { comment } => {
-            record.preview_request(comment.id).is_some() || record.asks_in(comment.id).is_some()
-        }
+        EventKind::CommentEdited { comment } => record.asks_by(comment.id),
         EventKind::CommentDeleted { comment_id } => record.preview_request(*comment_id).is_some(),
         EventKind::Closed
         | EventKind::Reopened

@@ -117,6 +117,12 @@ impl Record {
         }
     }
 
+    /// Whether what people do to this comment is an answer: a preview, questions or decisions.
+    #[must_use]
+    pub fn asks_by(&self, comment: CommentId) -> bool {
+        self.preview_request(comment).is_some() || self.asks_in(comment).is_some()
+    }
+
     /// How many runs began since then, of the newest few.
     #[must_use]
     pub fn runs_since(&self, then: Millis) -> usize {

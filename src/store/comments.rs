@@ -58,6 +58,28 @@ impl Store {
         self.while_held(lease, query).await
     }
 
+    /// The comment was edited and shows what has the hash `after`. Whatever was noted since `before` was read stays: nobody
+    /// can tell whether the edit came first.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn comment_edited(
+        &self,
+        lease: &ThreadLease,
+        key: &str,
+        before: &str,
+        after: &str,
+    ) -> Result<Held, StoreError> {
+        let query = sqlx::query(
+            "UPDATE comments SET body_hash = $4 WHERE thread = $1 AND key = $2 AND body_hash = $3",
+        )
+        .bind(lease.thread().to_string())
+        .bind(key)
+        .bind(before)
+        .bind(after);
+        self.while_held(lease, query).await
+    }
+
     /// Somebody deleted the comment: the next [`Store::comment_begin`] says that it may or may not be there.
     ///
     /// # Errors
@@ -103,10 +125,17 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub async fn comment_altered(&self, lease: &ThreadLease, id: CommentId) -> Result<Held, StoreError> {
-        let query = sqlx::query("UPDATE comments SET body_hash = '' WHERE thread = $1 AND comment_id = $2")
+    pub async fn comment_altered(
+        &self,
+        lease: &ThreadLease,
+        id: CommentId,
+        at: Millis,
+    ) -> Result<Held, StoreError> {
+        // The time tells one change from the next, for whoever is editing it just now.
+        let query = sqlx::query("UPDATE comments SET body_hash = $3 WHERE thread = $1 AND comment_id = $2")
             .bind(lease.thread().to_string())
-            .bind(id.0);
+            .bind(id.0)
+            .bind(format!("altered at {}", at.0));
         self.while_held(lease, query).await
     }
 

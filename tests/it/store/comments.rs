@@ -31,3 +31,29 @@ async fn one_key_on_two_threads_is_two_comments() {
     assert_eq!(at.store.comment_begin(&one, "card", NOW).await.unwrap(), CommentState::Fresh);
     assert_eq!(at.store.comment_begin(&two, "card", NOW).await.unwrap(), CommentState::Fresh);
 }
+
+/// Whoever changes or deletes a comment while it is being edited may have done so before or after: both stay known.
+#[tokio::test]
+async fn what_happens_to_a_comment_during_an_edit_stays_known() {
+    let at = Fixture::new().await;
+    let lease = at.leased("github:acme/web#1").await;
+    let edit = async |before: &str, after: &str| {
+        assert_eq!(at.store.comment_edited(&lease, "card", before, after).await.unwrap(), Held::Yes);
+        match at.store.comment_begin(&lease, "card", NOW).await.unwrap() {
+            CommentState::Posted { body_hash, .. } => Some(body_hash),
+            CommentState::Fresh | CommentState::Begun | CommentState::LeaseLost => None,
+        }
+    };
+    assert_eq!(at.store.comment_begin(&lease, "card", NOW).await.unwrap(), CommentState::Fresh);
+    assert_eq!(at.store.comment_posted(&lease, "card", CommentId(7), "h1").await.unwrap(), Held::Yes);
+    assert_eq!(edit("h1", "h2").await.as_deref(), Some("h2"));
+    assert_eq!(at.store.comment_altered(&lease, CommentId(7), NOW).await.unwrap(), Held::Yes);
+    let first = edit("h2", "h3").await.unwrap();
+    assert_ne!(first, "h3");
+    assert_eq!(at.store.comment_altered(&lease, CommentId(7), NOW.plus(1)).await.unwrap(), Held::Yes);
+    let second = edit(&first, "h3").await.unwrap();
+    assert_ne!(second, "h3", "it was changed once more");
+    assert_eq!(edit(&second, "h3").await.as_deref(), Some("h3"));
+    assert_eq!(at.store.comment_deleted(&lease, CommentId(7)).await.unwrap(), Held::Yes);
+    assert_eq!(edit("h3", "h4").await, None);
+}

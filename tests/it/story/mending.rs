@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use http::Method;
 use planwright::domain::{CommentId, ForgeKind};
 
 use super::bot::{ALL, Bot, MARIA, Scene, TOM};
+use crate::fake_forge::Fault;
 
 fn card_id(scene: &Scene) -> CommentId {
     scene.bot_comments().into_iter().find(|(_, body)| body.contains("Execution Plan")).unwrap().0
@@ -29,6 +31,40 @@ async fn a_card_that_somebody_ticked_is_drawn_again_from_the_record() {
         assert_eq!((scene.card(), scene.facts()), before, "{kind}");
         bot.ends().await;
     }
+}
+
+/// The new card is on the forge, the answer that says so is not here yet: what happens to it now is in between.
+async fn while_the_card_is_drawn(scene: &Scene, bot: &Bot<'_>) -> String {
+    let card = format!("/issues/comments/{}", card_id(scene).0);
+    scene.fault(Method::PATCH, &card, Fault::Slow(Duration::from_secs(2)), 1);
+    let (before, pause) = (scene.card(), scene.said(MARIA, "/pause"));
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&pause)).await, 202);
+    scene.until_seen("another card", |scene| scene.card() != before).await;
+    scene.card()
+}
+
+#[tokio::test]
+async fn a_card_that_is_changed_while_it_is_drawn_is_drawn_again() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let paused = while_the_card_is_drawn(&scene, &bot).await;
+    somebody_touches(&scene, &bot).await;
+    assert_eq!(scene.card(), paused);
+    bot.ends().await;
+}
+
+#[tokio::test]
+async fn a_card_that_is_deleted_while_it_is_drawn_is_drawn_again() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let paused = while_the_card_is_drawn(&scene, &bot).await;
+    let id = card_id(&scene);
+    bot.hears(&scene.act(|world, thread, now| world.delete_comment(thread, id, MARIA, now))).await;
+    let cards = scene.bot_comments().into_iter().filter(|(_, body)| body.contains("Execution Plan"));
+    assert_eq!((cards.count(), scene.card()), (1, paused));
+    bot.ends().await;
 }
 
 #[tokio::test]
