@@ -104,7 +104,7 @@ async fn a_run_is_told_in_the_history_in_numbers_and_to_the_next_run() {
     }
 }
 
-/// All that seed 003 §10.1 and §10.3 list, field by field.
+/// All that is promised of a decision's entry, field by field.
 fn the_entries_are_whole(scene: &Scene) {
     let entries = scene.entries("replan_decision");
     let entry = entries.iter().find(|entry| entry["llm_decision"]["replan_level"] == "partial").unwrap();
@@ -137,7 +137,7 @@ fn the_entries_are_whole(scene: &Scene) {
     assert!(entries.iter().any(|entry| entry["verdict"]["verdict"] == "clarify"), "{entries:#?}");
 }
 
-/// Seed 003 §10.2: the plan before, the decision, and how often what was done, stay through a pause and a restart.
+/// The plan before, the decision, and how often what was done, stay through a pause and a restart.
 #[tokio::test]
 async fn a_pause_in_the_middle_of_a_replan_survives_a_restart() {
     let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);

@@ -77,13 +77,15 @@ async fn a_phase_can_send_itself_back() {
     }
 }
 
-/// Seed 003 §11.4.3: levels 2 and 3 keep the ticks of what is done, levels 4 and 5 begin a new list.
+/// Levels 2 and 3 keep the ticks of what is done, levels 4 and 5 begin a new list.
 #[tokio::test]
 async fn a_failed_action_goes_back_as_far_as_its_level_says() {
+    // The first step is done before the second one fails.
+    let one_by_one = format!("{AUTO}crew: {{ workers: 1 }}\n");
     for (level, kind, keeps) in
         [(3, "action_regeneration", true), (4, "full_replan", false), (5, "goal_revision", false)]
     {
-        let scene = Scene::on(ForgeKind::Github).await.settings(AUTO);
+        let scene = Scene::on(ForgeKind::Github).await.settings(&one_by_one);
         failing(&scene);
         difficulty(&scene);
         reflects(

@@ -320,9 +320,11 @@ async fn a_cancel_does_not_overtake_what_would_begin_a_run() {
     let scene = Scene::on(ForgeKind::Github).await;
     let bot = scene.start_with(|ctx| ctx.patience_ms = 300).await;
     bot.assigned(MARIA).await;
+    // While the bot looks her up for the first word, the others come in, so that they are taken together.
+    scene.fault(Method::GET, "maria/permission", Fault::Slow(Duration::from_secs(1)), 1);
     let issue = format!("/issues/{}", scene.thread.number);
     scene.fault(Method::GET, &issue, Fault::Status(502), 4);
-    for words in ["/replan use tabs", "/cancel"] {
+    for words in ["/status", "/replan use tabs", "/cancel"] {
         let said = scene.said(MARIA, words);
         assert_eq!(scene.post(&bot.base, &scene.webhook(&said)).await, 202);
     }
