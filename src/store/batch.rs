@@ -7,7 +7,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use sqlx::AnyConnection;
 
 use super::error::concerns_one_row;
-use super::inbox::{PENDING, Parcel, Put, UNREADABLE};
+use super::inbox::Put;
+use super::parcel::{PENDING, Parcel, UNREADABLE};
 use super::scribe::{self, Line, Orders};
 use super::{Store, StoreError, leases};
 

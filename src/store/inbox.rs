@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use sqlx::{AnyConnection, Row as _};
 
+use super::parcel::{self, Parcel};
 use super::{Held, Store, StoreError, ThreadLease};
 use crate::domain::{ForgeKind, Millis, ThreadRef};
 
@@ -56,8 +57,6 @@ pub struct Unreadable {
 }
 
 const FORGET_AT_ONCE: i64 = 1_000;
-/// Above this, packing takes long enough to hold up other requests.
-const LARGE_BODY: usize = 256 * 1024;
 
 impl Store {
     /// Returns when the delivery is on disk. Deliveries that come in together share one commit.
@@ -65,7 +64,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unavailable`] when it could not be stored; then it is not stored.
     pub async fn put(&self, delivery: NewDelivery) -> Result<Put, StoreError> {
-        let parcel = Parcel::pack(delivery).await?;
+        let parcel = Parcel::of(delivery).await?;
         self.put_parcel(parcel).await
     }
 
@@ -193,7 +192,7 @@ fn delivery_of(row: &sqlx::any::AnyRow) -> Result<Delivery, StoreError> {
     let key: String = row.try_get("key")?;
     let forge: &str = row.try_get("forge")?;
     let body: &[u8] = row.try_get("body")?;
-    let body = lz4_flex::decompress_size_prepended(body)
+    let body = parcel::unpack(body)
         .map_err(|error| StoreError::Broken(format!("the body of delivery {key} is damaged: {error}")))?;
     let forge = match forge {
         "github" => ForgeKind::Github,
@@ -208,47 +207,4 @@ fn delivery_of(row: &sqlx::any::AnyRow) -> Result<Delivery, StoreError> {
         body,
         received_at: Millis(row.try_get("received_at")?),
     })
-}
-
-/// The state of a delivery that waits for its thread.
-pub(super) const PENDING: &str = "pending";
-/// The state of one that is only kept to be looked at.
-pub(super) const UNREADABLE: &str = "unreadable";
-
-/// A delivery as it is written: compressed, because the number of bytes that are synced decides the speed.
-#[derive(Debug)]
-pub(super) struct Parcel {
-    pub(super) key: String,
-    pub(super) thread: Option<String>,
-    pub(super) forge: &'static str,
-    pub(super) event: String,
-    pub(super) state: &'static str,
-    pub(super) reason: Option<String>,
-    pub(super) body: Vec<u8>,
-    pub(super) received_at: i64,
-}
-
-impl Parcel {
-    async fn pack(delivery: NewDelivery) -> Result<Self, StoreError> {
-        let readable = delivery.unreadable.is_none() && delivery.thread.is_some();
-        Ok(Self {
-            key: delivery.key,
-            thread: delivery.thread.map(|thread| thread.to_string()),
-            forge: delivery.forge.as_str(),
-            event: delivery.event,
-            state: if readable { PENDING } else { UNREADABLE },
-            reason: delivery.unreadable,
-            body: compress(delivery.body).await?,
-            received_at: delivery.received_at.0,
-        })
-    }
-}
-
-async fn compress(body: Bytes) -> Result<Vec<u8>, StoreError> {
-    if body.len() <= LARGE_BODY {
-        return Ok(lz4_flex::compress_prepend_size(&body));
-    }
-    tokio::task::spawn_blocking(move || lz4_flex::compress_prepend_size(&body))
-        .await
-        .map_err(|error| StoreError::Unavailable(format!("the body could not be packed: {error}")))
 }

@@ -4,7 +4,8 @@
 //! read without us. In reading order:
 //!
 //! - `scribe`: how callers share one write.
-//! - `inbox`, `batch`: verified deliveries come in under a unique key; many that arrive together share one sync to disk.
+//! - `inbox`, `parcel`, `batch`: verified deliveries come in under a unique key, packed; many that arrive together share one
+//!   sync to disk.
 //! - `leases`: one owner per thread at a time, with a fencing number that every later write must show.
 //! - `journal`, `turns`: a turn is written whole or not at all: facts, consumed deliveries and timers together; turns of
 //!   several threads share one sync.
@@ -31,6 +32,7 @@ mod leases;
 mod line;
 mod location;
 mod open;
+mod parcel;
 mod scribe;
 mod transcripts;
 mod turns;

@@ -15,8 +15,8 @@ use futures_util::future::join;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use super::inbox::Parcel;
 use super::open::Shared;
+use super::parcel::Parcel;
 use super::{Appended, Put, Store, StoreError, turns};
 
 /// Where callers stand.
