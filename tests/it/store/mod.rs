@@ -10,6 +10,7 @@ pub(crate) mod trouble;
 
 use planwright::domain::{ForgeKind, Millis, ThreadRef};
 use planwright::store::{NewDelivery, NewFact, Pending, Put, Store, ThreadLease, Turn};
+use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 /// A store in a directory of its own, which goes away with it.
@@ -37,6 +38,14 @@ impl Fixture {
         self.store.close().await;
         let store = Store::open(&url(&self.dir, "")).await.unwrap();
         Self { dir: self.dir, store }
+    }
+
+    /// Nobody can write before this is rolled back.
+    pub(crate) async fn lock(&self) -> SqliteConnection {
+        let file = self.dir.path().join("data/planwright.db");
+        let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
+        sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+        other
     }
 
     pub(crate) async fn leased(&self, name: &str) -> ThreadLease {

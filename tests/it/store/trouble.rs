@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use planwright::store::{NewDelivery, Put, Store, StoreError};
-use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -35,9 +34,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
 async fn a_locked_database_refuses_all_and_recovers() {
     let at = Fixture::with_options("?busy_timeout_ms=50").await;
     assert_eq!(put(&at.store, "github:before", NAME).await, Put::New);
-    let file = at.dir.path().join("data/planwright.db");
-    let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
-    sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
+    let mut other = at.lock().await;
     let keys: Vec<String> = (0..10).map(|n| format!("github:{n}")).collect();
     let answers = join_all(keys.iter().map(|key| at.store.put(delivery(key, NAME)))).await;
     for answer in answers {
@@ -57,9 +54,7 @@ async fn a_locked_database_refuses_all_and_recovers() {
 #[tokio::test]
 async fn whoever_hangs_up_leaves_those_behind_unharmed() {
     let at = Fixture::new().await;
-    let file = at.dir.path().join("data/planwright.db");
-    let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
-    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let mut other = at.lock().await;
     let moment = Duration::from_millis(100);
     let mut first = Box::pin(at.store.put(delivery("github:first", NAME)));
     assert!(timeout(moment, &mut first).await.is_err(), "the database is locked");
