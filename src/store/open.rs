@@ -184,6 +184,11 @@ fn readers(location: &Location, connect: AnyConnectOptions) -> AnyPool {
 }
 
 fn migrations() -> Migrator {
-    let init = include_str!("migrations/0001_init.sql").into_sql_str();
-    Migrator::with_migrations(vec![Migration::new(1, "init".into(), MigrationType::Simple, init, false)])
+    let step = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(vec![
+        step(1, "init", include_str!("migrations/0001_init.sql")),
+        step(2, "dictionary", include_str!("migrations/0002_dictionary.sql")),
+    ])
 }

@@ -1,7 +1,8 @@
 //! Purpose: a delivery as it is written: packed, because the number of bytes that are synced decides the speed.
 //!
 //! Much of a body from GitHub is names of fields and beginnings of addresses that stand in every other one, too. These are
-//! in a dictionary that packing points into: it takes no longer, and a third of what would be written is not.
+//! in a dictionary that packing points into: for a usual body it takes no longer, and a third of what would be written is
+//! not.
 
 use std::sync::LazyLock;
 

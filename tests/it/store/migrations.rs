@@ -7,8 +7,11 @@ use tempfile::TempDir;
 
 use super::{LEASE_MS, NOW, put, thread, turn, url};
 
-const SAMPLES: [(&str, &str); 1] =
-    [("0001_init.sql", include_str!("../../fixtures/migrations/0001_init.sql"))];
+/// Each adds to those before it.
+const SAMPLES: [&str; 2] = [
+    include_str!("../../fixtures/migrations/0001_init.sql"),
+    include_str!("../../fixtures/migrations/0002_dictionary.sql"),
+];
 
 /// Lets the program make its tables, then fills them from outside.
 async fn fill(dir: &TempDir, sample: &'static str) {
@@ -21,31 +24,34 @@ async fn fill(dir: &TempDir, sample: &'static str) {
 
 #[tokio::test]
 async fn sample_rows_are_read_and_continued() {
-    for (name, sample) in SAMPLES {
-        let dir = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
+    for sample in SAMPLES {
         fill(&dir, sample).await;
-        let store = Store::open(&url(&dir, "")).await.unwrap();
-        let lease = store.claim("me", NOW, LEASE_MS).await.unwrap().unwrap();
-        assert_eq!(lease.thread(), &thread("github:acme/web#12"), "{name}");
-        assert_eq!(lease.fence(), 4, "{name}");
-        let pending = store.pending(&lease).await.unwrap();
-        assert_eq!(pending[0].body, br#"{"action":"assigned"}"#, "{name}");
-        assert_eq!(put(&store, "github:done", "github:acme/web#12").await, Put::Seen, "{name}");
-        assert_eq!(store.timers(lease.thread()).await.unwrap().len(), 1, "{name}");
-        let posted = CommentState::Posted { id: CommentId(99), body_hash: "abc".to_owned() };
-        assert_eq!(store.comment_begin(&lease, "card", NOW).await.unwrap(), posted, "{name}");
-        let _ = store.append(&lease, turn(&["resumed"])).await.unwrap();
-        let history = planwright::store::History::new(dir.path());
-        assert_eq!(history.catch_up(&store, lease.thread()).await.unwrap().written, 2, "{name}");
-        let verified = planwright::store::verify(&history.path(lease.thread())).unwrap();
-        assert_eq!((verified.lines, verified.first_problem), (2, None), "{name}");
     }
+    let store = Store::open(&url(&dir, "")).await.unwrap();
+    let lease = store.claim("me", NOW, LEASE_MS).await.unwrap().unwrap();
+    assert_eq!(lease.thread(), &thread("github:acme/web#12"));
+    assert_eq!(lease.fence(), 4);
+    let pending = store.pending(&lease).await.unwrap();
+    assert_eq!(pending[0].body, br#"{"action":"assigned"}"#);
+    let (user, packed) = ("https://api.github.com/users/maria", &pending[1].body);
+    let urls = format!(r#""url":"{user}","received_events_url":"{user}/received_events","type":"User""#);
+    assert_eq!(String::from_utf8_lossy(packed), format!(r#"{{"sender":{{"login":"maria",{urls}}}}}"#));
+    assert_eq!(put(&store, "github:done", "github:acme/web#12").await, Put::Seen);
+    assert_eq!(store.timers(lease.thread()).await.unwrap().len(), 1);
+    let posted = CommentState::Posted { id: CommentId(99), body_hash: "abc".to_owned() };
+    assert_eq!(store.comment_begin(&lease, "card", NOW).await.unwrap(), posted);
+    let _ = store.append(&lease, turn(&["resumed"])).await.unwrap();
+    let history = planwright::store::History::new(dir.path());
+    assert_eq!(history.catch_up(&store, lease.thread()).await.unwrap().written, 2);
+    let verified = planwright::store::verify(&history.path(lease.thread())).unwrap();
+    assert_eq!((verified.lines, verified.first_problem), (2, None));
 }
 
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_refused_with_a_sentence() {
     let dir = TempDir::new().unwrap();
-    fill(&dir, "UPDATE _sqlx_migrations SET version = 9999").await;
+    fill(&dir, "UPDATE _sqlx_migrations SET version = 9999 WHERE version = 2").await;
     let error = format!("{:#}", Store::open(&url(&dir, "")).await.err().unwrap());
     assert!(error.contains("newer version of Planwright"), "{error}");
 }
