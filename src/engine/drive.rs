@@ -357,7 +357,8 @@ impl Drive<'_> {
                 self.drop_foreign(run.as_ref(), &mut replied);
                 (self.shown, self.draw_after) = match drawn {
                     Drawn::Shown(picture) => (Some(picture), None),
-                    Drawn::Later(at) => (self.shown.take(), Some(at)),
+                    // Part of it may be drawn, and what somebody changed is still to be put right.
+                    Drawn::Later(at) => (None, Some(at)),
                 };
                 self.desk.append(self.ctx, replied, vec![]).await
             }

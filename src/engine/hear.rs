@@ -46,9 +46,9 @@ impl Drive<'_> {
     async fn take(&mut self, delivery: &Delivery) -> anyhow::Result<Taken> {
         let facts = match route::read(self.ctx, &self.desk, delivery).await {
             route::Read::Facts(facts) => facts,
-            route::Read::Altered => {
+            route::Read::Altered(facts) => {
                 self.altered = true;
-                vec![]
+                facts
             }
             route::Read::Later(at) => {
                 self.put_off.insert(delivery.key.clone(), at);
@@ -66,7 +66,7 @@ impl Drive<'_> {
             return Ok(Taken::NotYet);
         }
         self.put_off.remove(&delivery.key);
-        self.altered |= facts.iter().any(is_altered) || is_deletion(delivery);
+        self.altered |= facts.iter().any(is_altered);
         self.desk.append(self.ctx, facts, vec![delivery.key.clone()]).await?;
         Ok(Taken::Yes)
     }
@@ -84,11 +84,6 @@ enum Taken {
 /// The record is the same, but the thread no longer shows it.
 fn is_altered(fact: &Fact) -> bool {
     matches!(fact, Fact::Talk(TalkFact::AskedAltered { .. }))
-}
-
-/// Whether something is gone that may have to be shown again.
-fn is_deletion(delivery: &Delivery) -> bool {
-    tells(delivery, |event| matches!(event.kind, EventKind::CommentDeleted { .. }))
 }
 
 /// Whether a delivery is a stop: it may overtake what has to wait. It counts only while it is still true.

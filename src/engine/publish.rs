@@ -3,6 +3,10 @@
 //! Each comment has a key and carries it as a hidden marker. A comment is begun in the store before it is posted; if a
 //! POST's outcome was never learned (crash, time-out, reset), the next try finds the row begun, looks for the marker
 //! among the bot's own comments, and only posts when there is none.
+//!
+//! What somebody does to a comment while it is edited is not lost: the edit is written down only if nothing else was.
+//! Accepted: whoever changes a comment in the moment before its id is known has changed nothing of ours yet, and their
+//! text stays until there is something new to show.
 
 use std::sync::Arc;
 
@@ -265,12 +269,15 @@ impl<'a> Easel<'a> {
         let hash = hash(&body);
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),
-            CommentState::Posted { id, body_hash } => self.edit(key, (id, &body_hash), &body, post).await,
+            CommentState::Posted { id, body_hash } => {
+                self.edit(key, Standing { id, hash: &body_hash }, &body, post).await
+            }
             CommentState::Fresh => self.create(key, &body, post).await,
             CommentState::Begun => match self.find(&marker).await? {
                 Some(id) => {
+                    // Its id first: what people do to it from now on is then known as done to this comment.
                     self.shown(key, id, UNKNOWN).await?;
-                    self.edit(key, (id, UNKNOWN), &body, post).await
+                    self.edit(key, Standing { id, hash: UNKNOWN }, &body, post).await
                 }
                 None => self.create(key, &body, post).await,
             },
@@ -314,18 +321,17 @@ impl<'a> Easel<'a> {
         }
     }
 
-    /// `before` is the hash of what it shows.
     async fn edit(
         &self,
         key: &str,
-        (id, before): (CommentId, &str),
+        before: Standing<'_>,
         body: &str,
         post: Post,
     ) -> Result<CommentId, Trouble> {
         self.write().await;
-        match self.forge.edit_comment(self.thread(), id, body).await {
-            Ok(()) => match self.ctx.store.comment_edited(self.lease, key, before, &hash(body)).await? {
-                Held::Yes => Ok(id),
+        match self.forge.edit_comment(self.thread(), before.id, body).await {
+            Ok(()) => match self.ctx.store.comment_edited(self.lease, key, before.hash, &hash(body)).await? {
+                Held::Yes => Ok(before.id),
                 Held::Lost => Err(lease_lost()),
             },
             // Somebody deleted it. A run without its card cannot be followed, so it gets a new one.
@@ -393,6 +399,13 @@ impl<'a> Easel<'a> {
     async fn write(&self) {
         self.ctx.pace(self.thread().project.forge).await;
     }
+}
+
+/// A comment as it was before an edit.
+struct Standing<'s> {
+    id: CommentId,
+    /// As the store has it.
+    hash: &'s str,
 }
 
 const FACES: [Reaction; 3] = [Reaction::Eyes, Reaction::Rocket, Reaction::Confused];

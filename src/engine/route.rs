@@ -5,8 +5,7 @@ use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
 use crate::domain::{
-    Account, AccountKind, Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread,
-    ThreadRef, parse_command,
+    AccountKind, Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread, parse_command,
 };
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
@@ -20,8 +19,8 @@ use crate::store::{Delivery, StoreError};
 pub(super) enum Read {
     /// What follows from it, which may be nothing; the delivery is done.
     Facts(Vec<Fact>),
-    /// Somebody changed a comment of ours: the record is the same, but the thread no longer shows it.
-    Altered,
+    /// As `Facts`, and somebody changed or deleted a comment of ours: the thread no longer shows the record.
+    Altered(Vec<Fact>),
     /// The forge is out of reach; the delivery stays in the inbox until then.
     Later(Millis),
     /// Nothing can be made of it, and why; it is kept for people to look at.
@@ -48,38 +47,48 @@ pub(super) async fn read(ctx: &Ctx, desk: &Desk, delivery: &Delivery) -> Read {
 }
 
 async fn read_all(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<Read, ForgeError> {
-    if alters(ctx, desk, events).await? {
-        return Ok(Read::Altered);
-    }
-    Ok(Read::Facts(read_events(ctx, desk, events).await?))
+    let facts = read_events(ctx, desk, events).await?;
+    Ok(if alters(ctx, desk, events).await? { Read::Altered(facts) } else { Read::Facts(facts) })
 }
 
-/// Whether a person changed a comment of ours that only shows something, the card above all: then it is drawn again. A
-/// preview is never written twice, and boxes of questions are answers. Where somebody edits it again and again, a program
-/// most likely, it is left as it is after a few times.
+/// Whether somebody changed or deleted a comment of ours that is to be drawn again: that is noted in the store. A card
+/// that was deleted is drawn anew, as the one card of its run. Where it happens again and again, a program is at it most
+/// likely, and the comment is left as it is until there is something new to show.
 async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeError> {
-    let [Event { thread, actor, kind: EventKind::CommentEdited { comment }, .. }] = events else {
+    let [event] = events else { return Ok(false) };
+    let (id, is_gone) = if let EventKind::CommentDeleted { comment_id } = &event.kind {
+        (*comment_id, true)
+    } else if let EventKind::CommentEdited { comment } = &event.kind
+        && only_shows(desk, event, comment.id)
+    {
+        (comment.id, false)
+    } else {
         return Ok(false);
     };
-    if desk.record.asks_by(comment.id)
-        || actor.kind != AccountKind::Person
-        || is_us(ctx, thread, actor).await?
-    {
+    let broken = |error: StoreError| ForgeError::Broken(error.to_string());
+    let Some(key) = ctx.store.comment_key(&event.thread, id).await.map_err(broken)? else { return Ok(false) };
+    let (store, now) = (&ctx.store, ctx.now());
+    if is_us(ctx, event).await? || !ctx.redraws.may_draw(&event.thread, &key, now) {
         return Ok(false);
     }
-    let broken = |error: StoreError| ForgeError::Broken(error.to_string());
-    let ours = ctx.store.comment_hash(thread, comment.id).await.map_err(broken)?.is_some();
-    if ours && ctx.redraws.may_draw(thread, comment.id, ctx.now()) {
-        // A lost lease is found by the append that follows.
-        let _ = ctx.store.comment_altered(&desk.lease, comment.id, ctx.now()).await.map_err(broken)?;
-        return Ok(true);
-    }
-    Ok(false)
+    let noted = if is_gone {
+        store.comment_deleted(&desk.lease, id).await
+    } else {
+        store.comment_altered(&desk.lease, id, now).await
+    };
+    // A lost lease is found by the append that follows.
+    noted.map(|_| true).map_err(broken)
 }
 
-async fn is_us(ctx: &Ctx, thread: &ThreadRef, actor: &Account) -> Result<bool, ForgeError> {
-    match ctx.forge(thread.project.forge) {
-        Ok(forge) => Ok(forge.me().await?.id == actor.id),
+/// What a person does to the card is no answer, and no program is argued with. A preview is never written twice, and boxes
+/// of questions are answers.
+fn only_shows(desk: &Desk, event: &Event, comment: CommentId) -> bool {
+    event.actor.kind == AccountKind::Person && !desk.record.asks_by(comment)
+}
+
+async fn is_us(ctx: &Ctx, event: &Event) -> Result<bool, ForgeError> {
+    match ctx.forge(event.thread.project.forge) {
+        Ok(forge) => Ok(forge.me().await?.id == event.actor.id),
         Err(_) => Ok(false),
     }
 }
@@ -140,9 +149,6 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     let bot = forge.me().await?;
     if event.actor.id == bot.id {
         return Ok(vec![]);
-    }
-    if let EventKind::CommentDeleted { comment_id } = &event.kind {
-        forget_comment(ctx, desk, *comment_id).await;
     }
     let project = &event.thread.project;
     // As the server has it: the repository's own file can only switch the label off.
@@ -265,14 +271,6 @@ async fn live_thread(forge: &Forge, event: &Event) -> Result<Option<Thread>, For
 
 pub(super) fn stops(event: &Event) -> bool {
     matches!(event.kind, EventKind::Unassigned { .. } | EventKind::Unlabelled { .. } | EventKind::Closed)
-}
-
-/// A card that a person deleted is drawn anew, as the one card of its run.
-async fn forget_comment(ctx: &Ctx, desk: &Desk, comment: crate::domain::CommentId) {
-    // A lost lease is found by the append that follows.
-    if let Err(error) = ctx.store.comment_deleted(&desk.lease, comment).await {
-        tracing::warn!("cannot note that a comment of {} is gone: {error:#}", desk.thread());
-    }
 }
 
 pub(super) async fn rules(ctx: &Ctx, project: &Project) -> Result<Rules, ForgeError> {

@@ -14,7 +14,7 @@ pub enum CommentState {
     Begun,
     Posted {
         id: CommentId,
-        /// Of the body as it was last written.
+        /// Of the body as it was last written; something else where what it shows is not known.
         body_hash: String,
     },
     /// Nothing is written: the thread belongs to somebody else now.
@@ -91,7 +91,18 @@ impl Store {
         self.while_held(lease, query).await
     }
 
-    /// The hash of what was last posted as this comment.
+    /// The key under which this comment was posted, if it is one of ours.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn comment_key(&self, thread: &ThreadRef, id: CommentId) -> Result<Option<String>, StoreError> {
+        let key = sqlx::query_scalar("SELECT key FROM comments WHERE thread = $1 AND comment_id = $2")
+            .bind(thread.to_string())
+            .bind(id.0);
+        Ok(key.fetch_optional(&self.shared.readers).await?)
+    }
+
+    /// The hash of what was last posted as this comment; something else where somebody has changed it since.
     ///
     /// # Errors
     /// When the database cannot be read.

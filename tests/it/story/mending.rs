@@ -7,6 +7,7 @@ use planwright::domain::{CommentId, ForgeKind};
 
 use super::bot::{ALL, Bot, MARIA, Scene, TOM};
 use crate::fake_forge::Fault;
+use crate::scripted_model::Misbehaviour;
 
 fn card_id(scene: &Scene) -> CommentId {
     scene.bot_comments().into_iter().find(|(_, body)| body.contains("Execution Plan")).unwrap().0
@@ -64,6 +65,45 @@ async fn a_card_that_is_deleted_while_it_is_drawn_is_drawn_again() {
     bot.hears(&scene.act(|world, thread, now| world.delete_comment(thread, id, MARIA, now))).await;
     let cards = scene.bot_comments().into_iter().filter(|(_, body)| body.contains("Execution Plan"));
     assert_eq!((cards.count(), scene.card()), (1, paused));
+    bot.ends().await;
+}
+
+/// The model thinks all the while, so that nothing else brings the bot to draw.
+#[tokio::test]
+async fn a_card_that_could_not_be_drawn_again_at_once_is_drawn_later() {
+    let scene = Scene::on(ForgeKind::Github).await.patient();
+    scene.model.misbehave(Misbehaviour::Slow(Duration::ZERO));
+    scene.model.misbehave(Misbehaviour::Held);
+    let bot = scene.start_with(|ctx| ctx.patience_ms = 300).await;
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+    let decomposing = |scene: &Scene| scene.cards().iter().any(|card| card.contains("breaking the work into steps"));
+    scene.until_seen("the card", decomposing).await;
+    let (id, before) = (card_id(&scene), scene.card());
+    scene.fault(Method::PATCH, &format!("/issues/comments/{}", id.0), Fault::Status(502), 6);
+    let forged = format!("{before} and a free lunch");
+    let edited = scene.act(|world, thread, now| world.edit_comment((thread, id), TOM, &forged, now));
+    assert_eq!(scene.post(&bot.base, &scene.webhook(&edited)).await, 202);
+    scene.until_seen("the card as it was", |scene| scene.card() == before).await;
+    scene.model.release();
+    bot.quiet().await;
+    bot.ends().await;
+}
+
+/// Another program may be at it, and would keep the two of them busy for ever.
+#[tokio::test]
+async fn a_card_that_is_deleted_again_and_again_waits_for_something_new() {
+    let scene = Scene::on(ForgeKind::Github).await;
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let before = scene.card();
+    for left in (0..6).rev() {
+        let id = card_id(&scene);
+        bot.hears(&scene.act(|world, thread, now| world.delete_comment(thread, id, TOM, now))).await;
+        let cards = if left > 0 { vec![before.clone()] } else { vec![] };
+        assert_eq!(scene.cards(), cards, "{left} left");
+    }
+    bot.told(MARIA, "/pause").await;
+    assert!(scene.card().contains("paused"), "{}", scene.card());
     bot.ends().await;
 }
 
