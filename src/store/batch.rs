@@ -4,7 +4,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use sqlx::AnyConnection;
+use futures_util::StreamExt as _;
+use sqlx::any::AnyArguments;
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, Either, Executor as _};
 
 use super::error::concerns_one_row;
 use super::inbox::Put;
@@ -154,7 +157,7 @@ async fn insert(connection: &mut AnyConnection, rows: &[Arriving<'_>]) -> Result
                 .bind(parcel.received_at)
                 .bind(*arrival);
         }
-        inserted += query.execute(&mut *connection).await?.rows_affected();
+        inserted += rows_affected(connection, query).await?;
     }
     if inserted == rows.len() as u64 {
         return Ok(vec![Put::New; rows.len()]);
@@ -164,6 +167,21 @@ async fn insert(connection: &mut AnyConnection, rows: &[Arriving<'_>]) -> Result
         puts.push(look_up(connection, row).await?);
     }
     Ok(puts)
+}
+
+/// Runs a statement that returns no rows. `execute` would also wait for the end of the answers and be woken for nothing:
+/// SQLite answers when the statement has ended, and its commit with it. (PostgreSQL answers before the commit; there it has
+/// to be `execute`.)
+async fn rows_affected(
+    connection: &mut AnyConnection,
+    query: Query<'_, Any, AnyArguments>,
+) -> Result<u64, sqlx::Error> {
+    match connection.fetch_many(query).next().await {
+        Some(Ok(Either::Left(done))) => Ok(done.rows_affected()),
+        Some(Ok(Either::Right(_))) => Err(sqlx::Error::Protocol("an insert has returned a row".to_owned())),
+        Some(Err(error)) => Err(error),
+        None => Err(sqlx::Error::WorkerCrashed),
+    }
 }
 
 /// The row under this key is ours, or one that was there before. What was only kept to be looked at gets another try when

@@ -141,8 +141,8 @@ impl Writer<'_> {
     }
 }
 
-/// - `page_size`: five usual bodies, packed, fit into 16 KB, and leave less of it empty than two do in 8 KB; a batch is
-///   fewer writes, too.
+/// - `page_size`: four usual bodies, packed, fit into 8 KB. A batch also writes a page of each index anew, so larger pages
+///   are more to write, and smaller ones hold too few bodies.
 /// - `synchronous = FULL` is what makes a commit reach the disk in WAL mode; the default there does not.
 /// - `wal_autocheckpoint`: at 4 MB the log is moved into the database and begins anew in the same blocks, and a sync of
 ///   blocks that are there takes half as long as one of a growing file. Everybody waits meanwhile: 3 ms, where a log of
@@ -155,10 +155,10 @@ fn writer_settings(location: &Location) -> String {
     let cap = location.max_page_count.map(|pages| format!("PRAGMA max_page_count = {pages};"));
     format!(
         "PRAGMA busy_timeout = {};\
-         PRAGMA page_size = 16384;\
+         PRAGMA page_size = 8192;\
          PRAGMA journal_mode = WAL;\
          PRAGMA synchronous = FULL;\
-         PRAGMA wal_autocheckpoint = 250;\
+         PRAGMA wal_autocheckpoint = 500;\
          PRAGMA journal_size_limit = 67108864;\
          PRAGMA temp_store = MEMORY;\
          PRAGMA cache_size = -8000;{}",
