@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 /// Where the database is. The limits can be set behind a `?` in the URL:
-/// `sqlite://./data/planwright.db?busy_timeout_ms=3000&max_page_count=131072`. A page has 16 KiB, and 8 in
+/// `sqlite://./data/planwright.db?busy_timeout_ms=3000&max_page_count=131072`. A page has 8 KiB, and 16 in
 /// a database that an earlier version made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
