@@ -76,7 +76,8 @@ async fn a_card_that_could_not_be_drawn_again_at_once_is_drawn_later() {
     scene.model.misbehave(Misbehaviour::Held);
     let bot = scene.start_with(|ctx| ctx.patience_ms = 300).await;
     assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
-    let decomposing = |scene: &Scene| scene.cards().iter().any(|card| card.contains("breaking the work into steps"));
+    let decomposing =
+        |scene: &Scene| scene.cards().iter().any(|card| card.contains("breaking the work into steps"));
     scene.until_seen("the card", decomposing).await;
     let (id, before) = (card_id(&scene), scene.card());
     scene.fault(Method::PATCH, &format!("/issues/comments/{}", id.0), Fault::Status(502), 6);
