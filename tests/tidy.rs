@@ -17,8 +17,19 @@ const PURE: [&str; 7] = ["domain", "plan", "actions", "crew", "planning", "promp
 const KNOWN_TO_CREW: [&str; 3] = ["domain", "plan", "actions"];
 /// The files of the intake that only translate and compare bytes.
 const PURE_INTAKE: [&str; 5] = ["translate.rs", "github.rs", "gitlab.rs", "gitlab_payload.rs", "verify.rs"];
-const IO_CRATES: [&str; 10] =
-    ["tokio", "tokio_util", "reqwest", "sqlx", "octocrab", "gitlab", "axum", "rmcp", "rustix", "landlock"];
+const IO_CRATES: [&str; 11] = [
+    "tokio",
+    "tokio_util",
+    "reqwest",
+    "sqlx",
+    "rusqlite",
+    "octocrab",
+    "gitlab",
+    "axum",
+    "rmcp",
+    "rustix",
+    "landlock",
+];
 const IO_STD: [&str; 5] = ["fs", "net", "env", "process", "thread"];
 
 const TOP_LEVEL: [&str; 7] =
@@ -102,7 +113,8 @@ fn opens_only_its_own(path: &str, text: &str) -> Vec<String> {
     if !may_open && paths_after(&code, "std::").iter().any(|used| used[0] == "fs") {
         wrong.push(format!("{path}: `std::fs` makes others wait here"));
     }
-    if !path.starts_with("src/store/") && begins_a_path(&code, "sqlx") {
+    let speaks = ["sqlx", "rusqlite"].iter().any(|library| begins_a_path(&code, library));
+    if !path.starts_with("src/store/") && speaks {
         wrong.push(format!("{path}: only the store speaks to the database"));
     }
     wrong
@@ -415,6 +427,7 @@ fn opens_only_its_own_bites() {
         ("src/intake/http.rs", "use std::fs;"),
         ("src/forge/github/mod.rs", "std::fs::write(path, token)"),
         ("src/cli/demo.rs", "use sqlx::AnyPool;"),
+        ("src/engine/drive.rs", "use rusqlite::Connection;"),
     ] {
         bites(opens_only_its_own, path, text);
     }

@@ -1,5 +1,7 @@
 //! Purpose: what can go wrong in the store, told apart by what the caller can do about it.
 
+use std::fmt::Display;
+
 use sqlx::Error as Sql;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,8 +15,8 @@ pub enum StoreError {
 }
 
 /// Whether another row might be taken although this one was not. A full disk counts: a smaller row may still fit.
-pub(super) fn concerns_one_row(error: &Sql) -> bool {
-    sqlite_code(error).is_some_and(|code| !matches!(code, BUSY | LOCKED | READ_ONLY | IO | CANNOT_OPEN))
+pub(super) fn concerns_one_row(error: &rusqlite::Error) -> bool {
+    pen_code(error).is_some_and(|code| !matches!(code, BUSY | LOCKED | READ_ONLY | IO | CANNOT_OPEN))
 }
 
 const BUSY: i32 = 5;
@@ -43,13 +45,26 @@ impl From<Sql> for StoreError {
     }
 }
 
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match pen_code(&error) {
+            Some(code) => from_sqlite(code, &error),
+            None => Self::Broken(format!("a delivery cannot be written: {error}")),
+        }
+    }
+}
+
 /// The primary result code of SQLite; the extended ones carry it in their low byte.
 fn sqlite_code(error: &Sql) -> Option<i32> {
     let code: i32 = error.as_database_error()?.code()?.parse().ok()?;
     Some(code & 0xff)
 }
 
-fn from_sqlite(code: i32, error: &Sql) -> StoreError {
+fn pen_code(error: &rusqlite::Error) -> Option<i32> {
+    Some(error.sqlite_error()?.extended_code & 0xff)
+}
+
+fn from_sqlite(code: i32, error: &dyn Display) -> StoreError {
     let sentence = match code {
         BUSY | LOCKED => "the database is locked by another process".to_owned(),
         READ_ONLY => {

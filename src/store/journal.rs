@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
 use super::line::{NO_HASH, Place, compose, hash_of};
-use super::{Store, StoreError, ThreadLease, batch, inbox};
+use super::{Store, StoreError, ThreadLease, inbox};
 use crate::domain::{Millis, ThreadRef};
 
 /// A fact as it is stored. `line` is the whole line of the history and holds everything else, too.
@@ -122,7 +122,7 @@ pub(super) async fn write_turn(
         replace_timers(connection, &thread, timers).await?;
     }
     let rows = chain(head, lease.thread(), turn)?;
-    for some in rows.chunks(batch::ROWS) {
+    for some in rows.chunks(ROWS) {
         add_rows(connection, &thread, some).await?;
     }
     Ok(Appended::Done(rows))
@@ -168,8 +168,11 @@ fn chain(head: Head, thread: &ThreadRef, turn: &Turn) -> Result<Vec<Row>, StoreE
     Ok(rows)
 }
 
+/// Rows per statement: few trips to the database's thread and back, and few statements that the connection keeps prepared.
+const ROWS: usize = 48;
+
 async fn add_rows(connection: &mut AnyConnection, thread: &str, rows: &[Row]) -> Result<(), sqlx::Error> {
-    let places = batch::placeholders(rows.len(), 6);
+    let places = placeholders(rows.len(), 6);
     let sql = format!("INSERT INTO journal (thread, seq, at, run, kind, line) VALUES {places}");
     let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
     for row in rows {
@@ -183,6 +186,13 @@ async fn add_rows(connection: &mut AnyConnection, thread: &str, rows: &[Row]) ->
     }
     query.execute(connection).await?;
     Ok(())
+}
+
+/// `(?, ?), (?, ?)` for two rows of two columns. Without numbers, because a parameter that has a name is looked up by it
+/// among all the others; PostgreSQL wants them numbered and gets a text of its own.
+fn placeholders(rows: usize, columns: usize) -> String {
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    vec![row.as_str(); rows].join(", ")
 }
 
 async fn replace_timers(
@@ -210,4 +220,12 @@ fn row_of(row: &sqlx::any::AnyRow) -> Result<Row, StoreError> {
         kind: row.try_get("kind")?,
         line: row.try_get("line")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn placeholders_are_rows_of_columns() {
+        assert_eq!(super::placeholders(2, 3), "(?, ?, ?), (?, ?, ?)");
+    }
 }

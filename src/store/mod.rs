@@ -4,8 +4,8 @@
 //! read without us. In reading order:
 //!
 //! - `scribe`: how callers share one write.
-//! - `inbox`, `parcel`, `batch`: verified deliveries come in under a unique key, packed; many that arrive together share one
-//!   sync to disk.
+//! - `inbox`, `parcel`, `batch`, `pen`: verified deliveries come in under a unique key, packed; many that arrive together
+//!   share one sync to disk.
 //! - `leases`: one owner per thread at a time, with a fencing number that every later write must show.
 //! - `journal`, `turns`: a turn is written whole or not at all: facts, consumed deliveries and timers together; turns of
 //!   several threads share one sync.
@@ -14,7 +14,7 @@
 //! - `line`, `history`, `history_read`: the journal as hash-chained lines in files.
 //! - `transcripts`: what the model was asked and answered, for whoever looks for a fault.
 //!
-//! SQLite lets one connection write at a time, so there is exactly one, behind a fair lock. After any error it is thrown
+//! SQLite lets one connection write at a time, so the two that write are behind one fair lock. After any error both are thrown
 //! away and opened anew by the next write: that is how the store recovers by itself from a full disk or a lock, and how
 //! a request that was dropped in the middle of a transaction leaves nothing half done.
 //!
@@ -33,6 +33,7 @@ mod line;
 mod location;
 mod open;
 mod parcel;
+mod pen;
 mod scribe;
 mod transcripts;
 mod turns;

@@ -1,4 +1,4 @@
-//! Purpose: open the database, bring its tables up to date, and hand out its one writing connection.
+//! Purpose: open the database, bring its tables up to date, and hand out what writes to it.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::StoreError;
 use super::batch::Inbox;
 use super::location::Location;
+use super::pen::Pen;
 use super::scribe::{self, Desk};
 use super::turns::{self, Turns};
 
@@ -23,10 +24,17 @@ pub struct Store {
 pub(super) struct Shared {
     location: Location,
     connect: AnyConnectOptions,
-    writer: Mutex<Option<AnyConnection>>,
+    writing: Mutex<Writing>,
     pub(super) readers: AnyPool,
     pub(super) inbox: Inbox,
     pub(super) turns: Turns,
+}
+
+/// The two connections that write, each opened when it is needed. Whoever holds the lock may use one of them.
+#[derive(Default)]
+pub(super) struct Writing {
+    connection: Option<AnyConnection>,
+    pen: Option<Pen>,
 }
 
 /// Readers only wait for the disk; more of them than this would wait in line there anyway.
@@ -44,7 +52,7 @@ impl Store {
         let connect = AnyConnectOptions::from_url(&file)?.disable_statement_logging();
         let readers = readers(&location, connect.clone());
         let ((inbox, deliveries), (turns, orders)) = (Inbox::new(), turns::line());
-        let shared = Shared { location, connect, writer: Mutex::new(None), readers, inbox, turns };
+        let shared = Shared { location, connect, writing: Mutex::default(), readers, inbox, turns };
         let store = Self { shared: Arc::new(shared) };
         scribe::start(Handle::current(), Arc::downgrade(&store.shared), Desk { deliveries, turns: orders })?;
         store
@@ -82,8 +90,9 @@ impl Store {
 
     /// Waits for what is being written and closes the files.
     pub async fn close(&self) {
-        let writer = self.shared.writer.lock().await.take();
-        if let Some(connection) = writer
+        let Writing { connection, pen } = std::mem::take(&mut *self.shared.writing.lock().await);
+        drop(pen);
+        if let Some(connection) = connection
             && let Err(error) = connection.close().await
         {
             tracing::warn!(%error, "the database did not close cleanly; the next start will tidy up");
@@ -92,12 +101,29 @@ impl Store {
     }
 
     pub(super) async fn writer(&self) -> Result<Writer<'_>, StoreError> {
-        let mut slot = self.shared.writer.lock().await;
-        let connection = match slot.take() {
+        let mut slot = self.shared.writing.lock().await;
+        let Writing { connection, pen } = std::mem::take(&mut *slot);
+        let connection = match connection {
             Some(connection) => connection,
             None => self.connect_writer().await?,
         };
-        Ok(Writer { slot, connection })
+        Ok(Writer { slot, connection, pen })
+    }
+
+    /// It blocks the thread it runs on. As with [`Writer`], both connections are closed after an error.
+    pub(super) async fn with_pen<T>(
+        &self,
+        write: impl FnOnce(&mut Pen) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut slot = self.shared.writing.lock().await;
+        let Writing { connection, pen } = std::mem::take(&mut *slot);
+        let mut pen = match pen {
+            Some(pen) => pen,
+            None => Pen::open(&self.shared.location)?,
+        };
+        let written = write(&mut pen)?;
+        *slot = Writing { connection, pen: Some(pen) };
+        Ok(written)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is where the database is opened")]
@@ -124,10 +150,12 @@ impl Store {
 }
 
 /// The writing connection, for as long as one write takes. Dropped without [`Writer::keep`], the connection is closed
-/// and what it had begun is undone; that is right after any error and whenever the caller is cancelled.
+/// and what it had begun is undone; that is right after any error and whenever the caller is cancelled. The other one is
+/// closed with it: what is the matter with the disk concerns both.
 pub(super) struct Writer<'s> {
-    slot: MutexGuard<'s, Option<AnyConnection>>,
+    slot: MutexGuard<'s, Writing>,
     pub(super) connection: AnyConnection,
+    pen: Option<Pen>,
 }
 
 impl Writer<'_> {
@@ -137,7 +165,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn keep(mut self) {
-        *self.slot = Some(self.connection);
+        *self.slot = Writing { connection: Some(self.connection), pen: self.pen };
     }
 }
 
@@ -151,7 +179,7 @@ impl Writer<'_> {
 /// - `temp_store`: a statement of many rows keeps an undo log of its own, which would be a file, made and deleted anew
 ///   for every batch.
 /// - `cache_size`: 8 MB, so that the index over delivery keys, which are random, need not be read again all the time.
-fn writer_settings(location: &Location) -> String {
+pub(super) fn writer_settings(location: &Location) -> String {
     let cap = location.max_page_count.map(|pages| format!("PRAGMA max_page_count = {pages};"));
     format!(
         "PRAGMA busy_timeout = {};\
