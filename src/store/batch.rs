@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::error::concerns_one_row;
 use super::inbox::Put;
-use super::parcel::{PENDING, Parcel, UNREADABLE};
-use super::pen::{Arriving, Written};
+use super::parcel::Parcel;
+use super::pen::Arriving;
 use super::scribe::{self, Line, Orders};
-use super::{Store, StoreError, leases};
+use super::{Store, StoreError};
 
 pub(super) struct Inbox {
     line: Line<Parcel, Put>,
@@ -49,7 +49,7 @@ impl Store {
     pub(super) async fn put_all(&self, batch: &[Waiting]) -> Vec<Answer> {
         let rows: Vec<_> = batch.iter().map(|waiting| self.shared.inbox.arrive(&waiting.order)).collect();
         match self.write_rows(&rows).await {
-            Ok(written) => self.tell_apart(&rows, &written).await,
+            Ok(puts) => puts.into_iter().map(Ok).collect(),
             Err(Failure::PerhapsOne(_)) if rows.len() > 1 => self.put_one_by_one(&rows).await,
             Err(failure) => vec![Err(failure.into_error()); rows.len()],
         }
@@ -60,58 +60,19 @@ impl Store {
         let mut answers = Vec::with_capacity(rows.len());
         for row in rows.chunks(1) {
             match self.write_rows(row).await {
-                Ok(written) => answers.extend(self.tell_apart(row, &written).await),
+                Ok(puts) => answers.extend(puts.into_iter().map(Ok)),
                 Err(failure) => answers.push(Err(failure.into_error())),
             }
         }
         answers
     }
 
-    async fn write_rows(&self, rows: &[Arriving<'_>]) -> Result<Vec<Written>, Failure> {
-        let written = self.with_pen(|pen| pen.write(rows)).await?;
+    async fn write_rows(&self, rows: &[Arriving<'_>]) -> Result<Vec<Put>, Failure> {
+        let puts = self.with_pen(|pen| pen.write(rows)).await?;
         let inbox = &self.shared.inbox;
         inbox.deliveries.fetch_add(rows.len() as u64, Ordering::Relaxed);
         inbox.commits.fetch_add(1, Ordering::Relaxed);
-        Ok(written)
-    }
-
-    async fn tell_apart(&self, rows: &[Arriving<'_>], written: &[Written]) -> Vec<Answer> {
-        let mut answers = Vec::with_capacity(rows.len());
-        for (row, written) in rows.iter().zip(written) {
-            answers.push(match written {
-                Written::New => Ok(Put::New),
-                Written::WasThere => self.revive(row).await,
-            });
-        }
-        answers
-    }
-
-    /// What was only kept to be looked at gets another try when somebody has it sent again.
-    async fn revive(&self, row: &Arriving<'_>) -> Answer {
-        let Arriving { parcel, arrival } = row;
-        let (PENDING, Some(thread)) = (parcel.state, &parcel.thread) else { return Ok(Put::Seen) };
-        let mut writer = self.writer().await?;
-        let mut transaction = writer.begin().await?;
-        let revived = sqlx::query(
-            "UPDATE deliveries SET thread = $1, state = $2, reason = NULL, body = $3, received_at = $4, arrival = $5 \
-             WHERE key = $6 AND state = $7",
-        )
-        .bind(thread.as_str())
-        .bind(PENDING)
-        .bind(parcel.body.as_slice())
-        .bind(parcel.received_at)
-        .bind(*arrival)
-        .bind(parcel.key.as_str())
-        .bind(UNREADABLE)
-        .execute(&mut *transaction)
-        .await?
-        .rows_affected();
-        if revived == 1 {
-            leases::make_due(&mut transaction, thread, parcel.received_at).await?;
-        }
-        transaction.commit().await?;
-        writer.keep();
-        Ok(if revived == 1 { Put::New } else { Put::Seen })
+        Ok(puts)
     }
 }
 
@@ -168,7 +129,7 @@ mod tests {
             thread: None,
             forge: "local",
             event: String::new(),
-            state: PENDING,
+            state: crate::store::parcel::PENDING,
             reason: None,
             body: Vec::new(),
             received_at,

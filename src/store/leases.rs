@@ -224,7 +224,8 @@ impl Store {
     /// When the database cannot be written.
     pub async fn wake(&self, thread: &ThreadRef, at: Millis) -> Result<(), StoreError> {
         let mut writer = self.writer().await?;
-        make_due(&mut writer.connection, &thread.to_string(), at.0).await?;
+        let due = sqlx::query(MAKE_DUE).bind(thread.to_string()).bind(at.0);
+        due.execute(&mut writer.connection).await?;
         writer.keep();
         Ok(())
     }
@@ -271,21 +272,9 @@ impl Store {
     }
 }
 
-pub(super) async fn make_due(
-    connection: &mut AnyConnection,
-    thread: &str,
-    at: i64,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO threads (thread, wake_at) VALUES ($1, $2) ON CONFLICT (thread) DO UPDATE SET \
-         wake_at = CASE WHEN threads.wake_at < excluded.wake_at THEN threads.wake_at ELSE excluded.wake_at END",
-    )
-    .bind(thread)
-    .bind(at)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
+/// A thread, and from when on.
+pub(super) const MAKE_DUE: &str = "INSERT INTO threads (thread, wake_at) VALUES ($1, $2) ON CONFLICT (thread) DO UPDATE SET \
+     wake_at = CASE WHEN threads.wake_at < excluded.wake_at THEN threads.wake_at ELSE excluded.wake_at END";
 
 /// Inside a transaction: is the lease still held? Touching the row keeps others off it until the end.
 pub(super) async fn hold(connection: &mut AnyConnection, lease: &ThreadLease) -> Result<Held, sqlx::Error> {

@@ -14,9 +14,9 @@
 //! - `line`, `history`, `history_read`: the journal as hash-chained lines in files.
 //! - `transcripts`: what the model was asked and answered, for whoever looks for a fault.
 //!
-//! SQLite lets one connection write at a time, so the two that write are behind one fair lock. After any error both are thrown
-//! away and opened anew by the next write: that is how the store recovers by itself from a full disk or a lock, and how
-//! a request that was dropped in the middle of a transaction leaves nothing half done.
+//! SQLite lets one connection write at a time, so the two that write are behind one fair lock. After an error a connection is
+//! thrown away and opened anew by the next write: that is how the store recovers by itself from a full disk or a lock, and
+//! how a request that was dropped in the middle of a transaction leaves nothing half done.
 //!
 //! The SQL is plain enough for PostgreSQL, which comes later.
 

@@ -102,15 +102,15 @@ impl Store {
 
     pub(super) async fn writer(&self) -> Result<Writer<'_>, StoreError> {
         let mut slot = self.shared.writing.lock().await;
-        let Writing { connection, pen } = std::mem::take(&mut *slot);
-        let connection = match connection {
+        let connection = match slot.connection.take() {
             Some(connection) => connection,
             None => self.connect_writer().await?,
         };
-        Ok(Writer { slot, connection, pen })
+        Ok(Writer { slot, connection })
     }
 
-    /// It blocks the thread it runs on. As with [`Writer`], both connections are closed after an error.
+    /// It blocks the thread it runs on. After an error both connections are closed: what is the matter with the disk
+    /// concerns the other one, too.
     pub(super) async fn with_pen<T>(
         &self,
         write: impl FnOnce(&mut Pen) -> rusqlite::Result<T>,
@@ -150,12 +150,10 @@ impl Store {
 }
 
 /// The writing connection, for as long as one write takes. Dropped without [`Writer::keep`], the connection is closed
-/// and what it had begun is undone; that is right after any error and whenever the caller is cancelled. The other one is
-/// closed with it: what is the matter with the disk concerns both.
+/// and what it had begun is undone; that is right after any error and whenever the caller is cancelled.
 pub(super) struct Writer<'s> {
     slot: MutexGuard<'s, Writing>,
     pub(super) connection: AnyConnection,
-    pen: Option<Pen>,
 }
 
 impl Writer<'_> {
@@ -165,7 +163,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn keep(mut self) {
-        *self.slot = Writing { connection: Some(self.connection), pen: self.pen };
+        self.slot.connection = Some(self.connection);
     }
 }
 
@@ -177,8 +175,9 @@ impl Writer<'_> {
 ///   64 MB takes 36. All waits together are half as long again as with 64 MB, because pages that many batches change are
 ///   moved more often; that is the price for no long one.
 /// - `temp_store`: a statement of many rows keeps an undo log of its own, which would be a file, made and deleted anew
-///   for every batch.
-/// - `cache_size`: 8 MB, so that the index over delivery keys, which are random, need not be read again all the time.
+///   each time.
+/// - `cache_size`: 8 MB, so that under load the index over delivery keys need not be read again for every batch. What one
+///   connection has written, the other reads anew.
 pub(super) fn writer_settings(location: &Location) -> String {
     let cap = location.max_page_count.map(|pages| format!("PRAGMA max_page_count = {pages};"));
     format!(

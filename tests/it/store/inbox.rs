@@ -97,6 +97,22 @@ async fn an_unreadable_delivery_is_kept_and_never_claimed() {
     assert!(!at.store.has_pending(&thread("github:acme/web#1")).await.unwrap());
 }
 
+/// Somebody mends what made it unreadable, and has it sent again.
+#[tokio::test]
+async fn an_unreadable_delivery_that_comes_again_readable_is_taken() {
+    let at = Fixture::new().await;
+    let name = "github:acme/web#1";
+    let mut odd = delivery("github:u", name);
+    (odd.thread, odd.unreadable) = (None, Some("it has no issue".to_owned()));
+    assert_eq!(at.store.put(odd).await.unwrap(), Put::New);
+    let again = ["github:u", "github:v", "github:u"].map(|key| put(&at.store, key, name));
+    assert_eq!(join_all(again).await, [Put::New, Put::New, Put::Seen]);
+    let lease = at.store.claim("me", NOW, LEASE_MS).await.unwrap().unwrap();
+    let pending = at.store.pending(&lease).await.unwrap();
+    assert_eq!(pending.iter().map(|d| d.key.as_str()).collect::<Vec<_>>(), ["github:u", "github:v"]);
+    assert_eq!(pending[0].body, delivery("github:u", name).body);
+}
+
 #[tokio::test]
 async fn only_what_is_done_and_old_is_forgotten() {
     let at = Fixture::new().await;

@@ -219,6 +219,20 @@ async fn refused_by_a_real_disk() {
     store.close().await;
 }
 
+/// An empty one in its place would forget what was taken in.
+#[tokio::test]
+async fn a_database_that_is_gone_is_not_made_anew() {
+    let at = Fixture::with_options("?busy_timeout_ms=50").await;
+    let (file, away) = (at.dir.path().join("data/planwright.db"), at.dir.path().join("away"));
+    let lock = at.lock().await;
+    assert!(at.store.put(delivery("github:locked", NAME)).await.is_err(), "closes what writes");
+    std::fs::rename(&file, &away).unwrap();
+    let why = refusal(at.store.put(delivery("github:gone", NAME)).await);
+    assert!(why.contains("cannot be opened"), "{why}");
+    assert!(!file.exists());
+    drop(lock);
+}
+
 /// More than the log can have reserved beforehand.
 fn large(key: &str) -> NewDelivery {
     let mut delivery = delivery(key, NAME);
