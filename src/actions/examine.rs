@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::excerpt::Excerpt;
 use super::order::Order;
 use super::path::RepoPath;
 use super::risk::{Risk, rate};
@@ -75,8 +76,8 @@ pub struct Preflight {
     /// the old is no text, neither is known.
     pub added: u32,
     pub removed: u32,
-    /// A short diff for the preview.
-    pub diff: Option<String>,
+    /// The beginning of the diff, for the preview.
+    pub diff: Option<Excerpt>,
 }
 
 /// An action with what was found out about it. Its id and its digest name it in approvals.
@@ -335,7 +336,7 @@ fn preflight(action: &Action, before: Before, text: Option<String>) -> Preflight
 }
 
 /// Lines that come and go, and the beginning of the diff, short enough to be read in a comment.
-fn difference(old: &str, new: &str) -> (u32, u32, Option<String>) {
+fn difference(old: &str, new: &str) -> (u32, u32, Option<Excerpt>) {
     let diff = similar::TextDiff::from_lines(old, new);
     let (mut added, mut removed) = (0, 0);
     for change in diff.iter_all_changes() {
@@ -345,14 +346,8 @@ fn difference(old: &str, new: &str) -> (u32, u32, Option<String>) {
             similar::ChangeTag::Equal => {}
         }
     }
-    let text = diff.unified_diff().context_radius(2).to_string();
-    let mut lines: Vec<String> =
-        text.lines().take(DIFF_LINES).map(|line| line.chars().take(DIFF_WIDTH).collect()).collect();
-    let more = text.lines().count().saturating_sub(lines.len());
-    if more > 0 {
-        lines.push(format!("… {more} more lines"));
-    }
-    (added, removed, (!lines.is_empty()).then(|| lines.join("\n")))
+    let excerpt = Excerpt::of(&diff.unified_diff().context_radius(2).to_string(), DIFF_LINES, DIFF_WIDTH);
+    (added, removed, (!excerpt.lines.is_empty()).then_some(excerpt))
 }
 
 #[cfg(test)]
@@ -469,7 +464,7 @@ mod tests {
             ]
         );
         assert_eq!((specs[1].preflight.added, specs[1].preflight.removed), (1, 0));
-        assert_eq!(specs[1].preflight.diff.as_deref(), Some("@@ -1 +1,2 @@\n one\n+two"));
+        assert_eq!(specs[1].preflight.diff, Some(Excerpt::of("@@ -1 +1,2 @@\n one\n+two", 9, 99)));
     }
 
     /// Seen again at its turn, an action is the same if and only if the world is as foreseen.

@@ -3,10 +3,11 @@
 //! Reading order: [`RepoPath`] is a path that cannot leave the repository. `examine` looks at a plan's actions before
 //! they run and again when it is their turn, each after those that `order` puts before it; `risk` rates them, `scope`
 //! says what a worker may call for one of them, `digest` gives each the name that an approval is for, `selection` reads
-//! which of them a person means.
+//! which of them a person means. An `excerpt` is what is shown of a long text.
 
 mod digest;
 mod examine;
+mod excerpt;
 mod order;
 mod path;
 mod risk;
@@ -17,6 +18,7 @@ pub use digest::{Ground, action_digest, plan_digest, what_changed};
 pub use examine::{
     Before, Finding, Found, Issue, MAX_CONTENT, Offered, Preflight, Spec, examine, examine_again, is_open,
 };
+pub use excerpt::{Excerpt, ExcerptLine};
 pub use order::Order;
 pub use path::{BadPath, RepoPath};
 pub use risk::{Risk, is_sensitive, risk_score};

@@ -29,6 +29,20 @@ pub enum What {
     OnlyExcept(Vec<Item>, Vec<Item>),
 }
 
+impl What {
+    /// Whether these words mean this action by itself, and not as one of many: by its number, or by its own box.
+    #[must_use]
+    pub fn names(&self, id: &ActionId) -> bool {
+        match self {
+            Self::Ticked => true,
+            Self::Only(items) | Self::OnlyExcept(items, _) => {
+                items.iter().any(|item| matches!(item, Item::Number(number) if numbered(*number) == *id))
+            }
+            Self::All | Self::Except(_) => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     Number(u32),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::phrases::{
-    action, actions, amount, clip, clip_to, commit, digest, evidence, list, notice, plural, trigger,
+    action, actions, amount, clip, clip_to, commit, digest, evidence, list, notice, plural, preview_posted,
+    trigger,
 };
 use super::{explain_crew, explain_talk};
 use crate::actions::{Issue, Spec, number_of};
@@ -58,8 +59,8 @@ impl Explainer {
                     format!("approval {request} (`{}`) was asked for: {}", digest(name), asked_for(wanted));
                 format!("{asked}, risk {risk_score:.2}{}", because(changed))
             }
-            Fact::PreviewPosted { request, comment } => {
-                format!("the preview of approval {request} was posted as comment {}", comment.0)
+            Fact::PreviewPosted { request, comments, unreadable } => {
+                preview_posted(*request, comments, unreadable)
             }
             Fact::BoxesTicked { by, permission, request, boxes, counted } => {
                 ticked(by, *permission, &format!("{} of approval {request}", actions(boxes)), *counted)

@@ -105,7 +105,7 @@ fn decided_and_done() -> Vec<Value> {
     });
     vec![
         json!({"type": "approval_requested", "actor": "system", "reason": "r", "request": 1, "wanted": [wanted(1, 1), wanted(2, 2)], "not_requester": false, "digest": "abcdef99", "changed": [], "risk_score": 0.7, "counts": counts}),
-        json!({"type": "preview_posted", "request": 1, "comment": 9}),
+        json!({"type": "preview_posted", "request": 1, "comments": [9, 10], "unreadable": ["a2"]}),
         json!({"type": "boxes_ticked", "by": maria(), "permission": "write", "request": 1, "boxes": ["a1"], "counted": true}),
         json!({"type": "boxes_ticked", "by": tom(), "permission": "read", "request": 1, "boxes": ["a1", "a2", "a3"], "counted": false}),
         json!({"type": "preview_tampered", "by": tom(), "request": 1}),

@@ -1,6 +1,7 @@
 //! Purpose: the words that explaining a history is made of. Texts of others are cut and lose what nobody would see.
 
 use crate::actions::number_of;
+use crate::domain::CommentId;
 use crate::plan::{Action, ActionId, ActionKind};
 use crate::planning::{Evidence, Notice, Resource, Trigger};
 use crate::prompts::is_invisible;
@@ -149,6 +150,15 @@ pub(super) fn trigger(how: Trigger) -> &'static str {
     }
 }
 
+pub(super) fn preview_posted(request: u32, comments: &[CommentId], unreadable: &[ActionId]) -> String {
+    let ids: Vec<String> = comments.iter().map(|comment| comment.0.to_string()).collect();
+    let posted = format!("the preview of approval {request} was posted as comment {}", list(&ids));
+    match unreadable {
+        [] => posted,
+        some => format!("{posted}; it does not show {} whole", actions(some)),
+    }
+}
+
 pub(super) fn notice(notice: &Notice) -> String {
     match notice {
         Notice::HelpAsked => "asked for help".to_owned(),
@@ -164,6 +174,10 @@ pub(super) fn notice(notice: &Notice) -> String {
         Notice::AlreadyPaused => "wrote `pause`, but the run was paused already".to_owned(),
         Notice::NotPaused => "wrote `resume`, but the run was not paused".to_owned(),
         Notice::NothingToAnswer { verb } => format!("wrote `{}`, but nothing waited for it", clip(verb)),
+        Notice::UnreadableActions { actions } => {
+            let numbers: Vec<&str> = actions.iter().map(number_of).collect();
+            format!("approved actions that the preview does not show whole: {}", numbers.join(", "))
+        }
         Notice::BadApproval { why } => format!("gave an approval that does not count: {}", clip(why)),
         Notice::LeftOutOfApproval { left_out } => {
             let ids: Vec<ActionId> = left_out.iter().map(|left| left.id.clone()).collect();

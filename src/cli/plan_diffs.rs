@@ -72,7 +72,7 @@ fn diff(action: &Action, spec: &Spec, path: &RepoPath, sides: (Option<&str>, &st
         Some(before) => unified(action, spec, path, (before, after)),
         None => format!(
             "# what stood there before is not known here any more; this is the beginning, as it was shown\n{}\n",
-            spec.preflight.diff.as_deref()?
+            spec.preflight.diff.as_ref()?
         ),
     };
     Some(Diff { name: name(action, path), text })

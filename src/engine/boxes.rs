@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::actions::number_of;
 use crate::domain::Comment;
 use crate::plan::ActionId;
 use crate::planning::{Asked, Record};
@@ -14,9 +15,12 @@ use crate::render::{read_boxes, read_choices, read_ticks};
 pub(super) fn are_news(record: &Record, comment: &Comment) -> bool {
     let Some(run) = record.live_run() else { return false };
     let request = run.plan().and_then(|plan| run.open_request(plan));
-    if let Some(request) = request.filter(|request| request.comment == Some(comment.id)) {
-        let boxes: BTreeSet<ActionId> = read_boxes(&comment.body).0.into_iter().collect();
-        return boxes != request.seen;
+    if let Some(request) = request.filter(|request| request.comments.contains(&comment.id)) {
+        let (boxes, empty) = read_boxes(&comment.body);
+        let boxes: BTreeSet<ActionId> = boxes.into_iter().collect();
+        // Other parts of the preview have the boxes of other actions.
+        let is_here = |id: &&ActionId| empty.contains(&format!("\n- [ ] **{}** ", number_of(id)));
+        return !boxes.iter().eq(request.seen.iter().filter(is_here));
     }
     match record.asks_in(comment.id) {
         Some(Asked::Questions) => {

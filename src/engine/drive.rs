@@ -322,7 +322,7 @@ impl Drive<'_> {
         if busy && recent && !Picture::is_owed(&self.desk) {
             return Ok(());
         }
-        let picture = Picture::of(&self.desk);
+        let picture = Picture::of(self.ctx, &self.desk);
         let held_back = self.draw_after.is_some_and(|at| at > self.ctx.now());
         let same = !self.altered && self.shown.as_ref() == Some(&picture);
         if same || held_back || self.handles.contains_key(&publish::key()) {

@@ -17,6 +17,7 @@ use super::ctx::Ctx;
 use super::desk::Desk;
 use crate::domain::{CommentId, Millis, Reaction, ThreadRef};
 use crate::forge::{Forge, ForgeError};
+use crate::plan::ActionId;
 use crate::planning::{Fact, Key, Owed, Request, Revision, Run, RunId};
 use crate::render;
 use crate::store::{CommentState, Held, ThreadLease};
@@ -27,8 +28,8 @@ pub(super) struct Picture {
     run: Option<RunId>,
     answers: Vec<(Owed, Option<String>)>,
     card: Option<(String, String)>,
-    /// Previews that are not on the thread yet, by request.
-    previews: Vec<(u32, String, String)>,
+    /// The preview that is not on the thread yet, or not all of it.
+    preview: Option<UnpostedPreview>,
     /// What is asked of people before the plan, and told about replans: each a comment that is brought up to date.
     asides: Vec<Aside>,
     face: Option<(String, Option<Reaction>)>,
@@ -52,7 +53,7 @@ pub(super) fn key() -> Key {
 }
 
 impl Picture {
-    pub(super) fn of(desk: &Desk) -> Self {
+    pub(super) fn of(ctx: &Ctx, desk: &Desk) -> Self {
         let voice = &desk.voice;
         let run = desk.record.run.as_deref();
         let answers = desk.record.owed.iter().map(|owed| {
@@ -63,7 +64,7 @@ impl Picture {
             run: run.map(|run| run.id.clone()),
             answers: answers.collect(),
             card: run.and_then(|run| Some((format!("card/{}", run.id), render::card(run, voice)?))),
-            previews: previews(desk),
+            preview: preview(ctx, desk),
             asides: run.map_or(vec![], |run| asides(run, voice, desk.manner)),
             face: run.map(|run| (format!("face/{}", run.id), render::reaction(run))),
         }
@@ -77,7 +78,7 @@ impl Picture {
 
     /// What remains to be seen once the answers are given.
     fn without_answers(self) -> Self {
-        Self { answers: vec![], previews: vec![], ..self }
+        Self { answers: vec![], preview: None, ..self }
     }
 }
 
@@ -85,19 +86,26 @@ impl Picture {
 fn unposted(desk: &Desk) -> Option<(&Run, &Revision, &Request)> {
     let run = desk.record.live_run()?;
     let plan = run.plan()?;
-    let request = run.open_request(plan).filter(|request| request.comment.is_none())?;
+    let request = run.open_request(plan).filter(|request| request.comments.is_empty())?;
     Some((run, plan, request))
 }
 
-fn previews(desk: &Desk) -> Vec<(u32, String, String)> {
-    unposted(desk)
-        .into_iter()
-        .map(|(run, plan, request)| {
-            // Requests are counted per plan, and there may be several plans in a run.
-            let key = format!("preview/{}/{}/{}", run.id, run.revisions.len(), request.number);
-            (request.number, key, render::preview(run, plan, request, &desk.voice))
-        })
-        .collect()
+/// A preview whose parts have to be posted, each under its own key.
+#[derive(Debug, Clone, PartialEq)]
+struct UnpostedPreview {
+    request: u32,
+    parts: Vec<(String, String)>,
+    unreadable: Vec<ActionId>,
+}
+
+fn preview(ctx: &Ctx, desk: &Desk) -> Option<UnpostedPreview> {
+    let (run, plan, request) = unposted(desk)?;
+    let redact = |text: &str| ctx.redactor.clean_outgoing(text).into_owned();
+    let render::Preview { parts, unreadable } = render::preview(run, plan, request, &desk.voice, &redact);
+    // Requests are counted per plan, and there may be several plans in a run.
+    let key = format!("preview/{}/{}/{}", run.id, run.revisions.len(), request.number);
+    let keys = (1..).map(|part| if part == 1 { key.clone() } else { format!("{key}/{part}") });
+    Some(UnpostedPreview { request: request.number, parts: keys.zip(parts).collect(), unreadable })
 }
 
 pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture) -> Published {
@@ -141,9 +149,9 @@ pub(super) async fn publish(ctx: Arc<Ctx>, lease: ThreadLease, picture: Picture)
             }
         }
     }
-    for (request, key, text) in &picture.previews {
-        match easel.post_once(key, text).await {
-            Ok(comment) => replied.push(Fact::PreviewPosted { request: *request, comment }),
+    if let Some(preview) = &picture.preview {
+        match easel.post_preview(preview).await {
+            Ok(fact) => replied.push(fact),
             Err(trouble) => failed = Some(trouble),
         }
     }
@@ -264,8 +272,13 @@ impl<'a> Easel<'a> {
     }
 
     async fn show(&self, key: &str, text: &str, post: Post) -> Result<CommentId, Trouble> {
+        self.show_clean(key, &self.ctx.redactor.clean_outgoing(text), post).await
+    }
+
+    /// As [`Self::show`], with a text from which secrets are removed already.
+    async fn show_clean(&self, key: &str, text: &str, post: Post) -> Result<CommentId, Trouble> {
         let marker = render::marker(key);
-        let body = format!("{}\n\n{marker}", self.ctx.redactor.clean_outgoing(text));
+        let body = format!("{text}\n\n{marker}");
         let hash = hash(&body);
         match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
             CommentState::Posted { id, body_hash } if body_hash == hash => Ok(id),
@@ -285,22 +298,15 @@ impl<'a> Easel<'a> {
         }
     }
 
-    /// A comment that is never edited: it is found again after a crash, and left as it is.
-    async fn post_once(&self, key: &str, text: &str) -> Result<CommentId, Trouble> {
-        let marker = render::marker(key);
-        let body = format!("{}\n\n{marker}", self.ctx.redactor.clean_outgoing(text));
-        match self.ctx.store.comment_begin(self.lease, key, self.ctx.now()).await? {
-            CommentState::Posted { id, .. } => Ok(id),
-            CommentState::Fresh => self.create(key, &body, Post::Comment).await,
-            CommentState::Begun => match self.find(&marker).await? {
-                Some(id) => {
-                    self.shown(key, id, &hash(&body)).await?;
-                    Ok(id)
-                }
-                None => self.create(key, &body, Post::Comment).await,
-            },
-            CommentState::LeaseLost => Err(lease_lost()),
+    /// Posts the parts in their order. Once all of them stand, none is touched again. Secrets are removed from each
+    /// field where it is laid out: removing them from the whole text could take actions with them.
+    async fn post_preview(&self, preview: &UnpostedPreview) -> Result<Fact, Trouble> {
+        let mut comments = vec![];
+        for (key, text) in &preview.parts {
+            comments.push(self.show_clean(key, text, Post::Comment).await?);
         }
+        let (request, unreadable) = (preview.request, preview.unreadable.clone());
+        Ok(Fact::PreviewPosted { request, comments, unreadable })
     }
 
     async fn create(&self, key: &str, body: &str, post: Post) -> Result<CommentId, Trouble> {

@@ -176,30 +176,29 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     Ok(interpret(&desk.record, event, &seen))
 }
 
-/// A preview of ours that somebody edited: its boxes, and whether its words are still the ones that we posted.
+/// A preview of ours that somebody edited: the boxes of all its parts, and whether their words are still ours.
 async fn preview_seen(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Option<PreviewSeen>, ForgeError> {
-    let id = if let EventKind::CommentEdited { comment } = &event.kind {
-        Some(comment.id)
+    let request = if let EventKind::CommentEdited { comment } = &event.kind {
+        desk.record.preview_request(comment.id)
     } else if is_approval_by_boxes(event, &desk.voice.bot_login) {
-        desk.record
-            .live_run()
-            .and_then(|run| run.open_request(run.plan()?))
-            .and_then(|request| request.comment)
+        desk.record.live_run().and_then(|run| run.open_request(run.plan()?))
     } else {
         None
     };
-    let Some((id, request)) = id.and_then(|id| Some((id, desk.record.preview_request(id)?))) else {
-        return Ok(None);
-    };
+    let Some(request) = request.filter(|request| !request.comments.is_empty()) else { return Ok(None) };
     // As it stands now, not as the webhook says: edits come out of order.
-    let comments = ctx.forge(event.thread.project.forge).map_err(|e| ForgeError::Broken(e.to_string()))?;
-    let now = comments.comments(&event.thread).await?.into_iter().find(|c| c.id == id);
-    let Some(now) = now else { return Ok(None) };
-    let (boxes, empty) = read_boxes(&now.body);
-    let posted = ctx.store.comment_hash(&event.thread, id).await;
-    let posted = posted.map_err(|error| ForgeError::Broken(error.to_string()))?;
-    let intact = posted.is_some_and(|hash| hash == super::publish::hash(&empty));
-    Ok(Some(PreviewSeen { request: request.number, boxes, intact }))
+    let forge = ctx.forge(event.thread.project.forge).map_err(|e| ForgeError::Broken(e.to_string()))?;
+    let now = forge.comments(&event.thread).await?;
+    let mut seen = PreviewSeen { request: request.number, boxes: vec![], intact: true };
+    for id in &request.comments {
+        let Some(part) = now.iter().find(|comment| comment.id == *id) else { return Ok(None) };
+        let (boxes, empty) = read_boxes(&part.body);
+        let posted = ctx.store.comment_hash(&event.thread, *id).await;
+        let posted = posted.map_err(|error| ForgeError::Broken(error.to_string()))?;
+        seen.intact &= posted.is_some_and(|hash| hash == super::publish::hash(&empty));
+        seen.boxes.extend(boxes);
+    }
+    Ok(Some(seen))
 }
 
 /// The boxes in questions or decisions of ours that somebody edited, as they stand now.

@@ -62,7 +62,9 @@ pub async fn simulate(ctx: &Arc<Ctx>, thread: &ThreadRef) -> anyhow::Result<Simu
     let run = desk.record.run.context("there is no run")?;
     let voice = Voice { forge: thread.project.forge, bot_login: bot.login };
     let request = run.plan().and_then(|plan| Some((plan, run.open_request(plan)?)));
-    let preview = request.map(|(plan, request)| render::preview(&run, plan, request, &voice));
+    let redact = |text: &str| ctx.redactor.clean_outgoing(text).into_owned();
+    let preview = request
+        .map(|(plan, request)| render::preview(&run, plan, request, &voice, &redact).parts.join("\n\n"));
     let card = render::card(&run, &voice);
     Ok(Simulated { card, preview, enabled: settings.planning.enabled, run })
 }

@@ -260,8 +260,11 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
         plan.proposal = Some(Proposal { version: *version, title, rationale, sources, tags, at });
     } else if let Fact::ApprovalRequested { .. } = fact {
         requested(plan, at, fact);
-    } else if let Fact::PreviewPosted { request, comment } = fact {
-        with(plan, *request, |request| request.comment = Some(*comment));
+    } else if let Fact::PreviewPosted { request, comments, unreadable } = fact {
+        with(plan, *request, |request| {
+            request.comments.clone_from(comments);
+            request.unreadable = unreadable.iter().cloned().collect();
+        });
     } else if let Fact::BoxesTicked { request, boxes, counted, .. } = fact {
         let boxes = boxes.iter().cloned().collect();
         with(plan, *request, |request| if *counted { request.tick(boxes) } else { request.see(boxes) });
@@ -300,7 +303,8 @@ fn requested(plan: &mut Revision, at: Millis, fact: &Fact) {
         not_requester: *not_requester,
         digest: digest.clone(),
         changed: changed.clone(),
-        comment: None,
+        comments: vec![],
+        unreadable: BTreeSet::new(),
         seen: BTreeSet::new(),
         ticked: BTreeSet::new(),
         void: false,

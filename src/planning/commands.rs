@@ -208,6 +208,7 @@ impl Word<'_> {
             Err(Refusal::NoPlan | Refusal::NoAction | Refusal::NeverLookedAt | Refusal::NothingAsked) => {
                 self.notice(Notice::NothingToAnswer { verb: verb.to_owned() })
             }
+            Err(Refusal::Unreadable(actions)) => self.notice(Notice::UnreadableActions { actions }),
             Err(
                 refusal @ (Refusal::TooOld
                 | Refusal::OtherPlan(_)

@@ -163,7 +163,11 @@ pub enum Fact {
     /// The preview of a request is on the thread; from here on it can be answered.
     PreviewPosted {
         request: u32,
-        comment: CommentId,
+        /// Its parts, in their order.
+        comments: Vec<CommentId>,
+        /// Actions that cannot be read whole in it; approving everything does not cover them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unreadable: Vec<ActionId>,
     },
     /// Somebody ticked boxes in the preview; they count only if that person may approve.
     BoxesTicked {

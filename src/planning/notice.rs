@@ -88,6 +88,10 @@ pub enum Notice {
     BadApproval {
         why: String,
     },
+    /// An approval that would cover actions of which the preview does not show everything; nothing of it counts.
+    UnreadableActions {
+        actions: Vec<ActionId>,
+    },
     /// An approval that counts in part: what stays out, and why.
     LeftOutOfApproval {
         left_out: Vec<LeftOut>,

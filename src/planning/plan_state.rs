@@ -50,7 +50,7 @@ pub fn preview(plan: &Revision) -> PlanPreview {
             preview.files.push(path.to_string());
         }
         if let Some(diff) = &spec.preflight.diff {
-            preview.diffs.push((spec.id.clone(), diff.clone()));
+            preview.diffs.push((spec.id.clone(), diff.to_string()));
         }
     }
     preview.risk_score = risk_score(&risks);

@@ -12,7 +12,7 @@ use super::effect::{Effect, InFlight, Policy, next_effects};
 use super::fact::Fact;
 use super::notice::LeftOut;
 pub use super::plan_state::{PlanPreview, PlanRef, PlanState, get_current, get_state, list, preview};
-use super::proposal::{Actor, Counts, Named, Place, Wanted};
+use super::proposal::{Actor, Counts, Named, Place, Request, Wanted};
 use super::run::{Revision, Run};
 use super::work::{Evidence, Outcome};
 use crate::actions::{
@@ -50,6 +50,9 @@ pub enum Refusal {
     Selection(#[from] BadSelection),
     #[error("whoever asked for the run cannot approve its high risks; somebody else has to")]
     OwnRequest,
+    /// The sentence for people has its own words and language.
+    #[error("these actions cannot be read whole in the preview, so they have to be named one by one")]
+    Unreadable(Vec<ActionId>),
 }
 
 /// Puts a sequence of actions forward as the plan.
@@ -202,7 +205,7 @@ pub struct Approver<'a> {
 pub fn approve(run: &Run, approver: Approver<'_>, words: &str) -> Result<Fact, Refusal> {
     let plan = run.plan().ok_or(Refusal::NoPlan)?;
     let request = run.open_request(plan).ok_or(Refusal::NothingAsked)?;
-    if request.comment.is_none_or(|preview| approver.comment <= preview) {
+    if !request.is_answerable_by(approver.comment) {
         return Err(Refusal::TooOld);
     }
     let selection = Selection::parse(words)?;
@@ -224,6 +227,7 @@ pub fn approve(run: &Run, approver: Approver<'_>, words: &str) -> Result<Fact, R
             ticked: &request.ticked,
         },
     )?;
+    expect_readable(request, &selection, &choice.chosen)?;
     let chosen: Vec<&Spec> = choice.chosen.iter().filter_map(|id| plan.specs.get(id)).collect();
     if request.not_requester
         && approver.by.id == run.requester.id
@@ -253,6 +257,17 @@ pub fn approve(run: &Run, approver: Approver<'_>, words: &str) -> Result<Fact, R
         comment: Some(approver.comment),
         counts: counts_of(plan, &chosen),
     })
+}
+
+/// What the preview does not show whole is only approved by those who name it.
+fn expect_readable<'a>(
+    request: &Request,
+    selection: &Selection,
+    chosen: impl IntoIterator<Item = &'a ActionId>,
+) -> Result<(), Refusal> {
+    let is_unread = |id: &&ActionId| request.unreadable.contains(*id) && !selection.what.names(id);
+    let unread: Vec<ActionId> = chosen.into_iter().filter(is_unread).cloned().collect();
+    if unread.is_empty() { Ok(()) } else { Err(Refusal::Unreadable(unread)) }
 }
 
 fn settled(run: &Run, plan: &Revision) -> BTreeSet<ActionId> {
@@ -294,7 +309,7 @@ pub(super) fn without_ground(run: &Run, plan: &Revision) -> Vec<(ActionId, Strin
 pub fn reject(run: &Run, approver: Approver<'_>, why: &str) -> Result<Fact, Refusal> {
     let plan = run.plan().ok_or(Refusal::NoPlan)?;
     let request = run.open_request(plan).ok_or(Refusal::NothingAsked)?;
-    if request.comment.is_none_or(|preview| approver.comment <= preview) {
+    if !request.is_answerable_by(approver.comment) {
         return Err(Refusal::TooOld);
     }
     Ok(Fact::Rejected {

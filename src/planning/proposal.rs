@@ -69,8 +69,10 @@ pub struct Request {
     pub digest: String,
     /// What is no longer as it was when an earlier approval was given.
     pub changed: Vec<String>,
-    /// The preview, once it is on the thread.
-    pub comment: Option<CommentId>,
+    /// The parts of the preview in their order, once all of them are on the thread.
+    pub comments: Vec<CommentId>,
+    /// Actions that cannot be read whole in the preview.
+    pub unreadable: BTreeSet<ActionId>,
     /// All boxes that were seen ticked, by whomever.
     pub seen: BTreeSet<ActionId>,
     /// The boxes that people with the right have ticked.
@@ -174,11 +176,17 @@ impl Run {
     #[must_use]
     pub fn awaits_preview(&self) -> bool {
         let request = self.plan().and_then(|plan| self.open_request(plan));
-        request.is_some_and(|request| request.comment.is_none())
+        request.is_some_and(|request| request.comments.is_empty())
     }
 }
 
 impl Request {
+    /// Whether words in this comment can be about the preview: it is younger than all parts of it.
+    #[must_use]
+    pub fn is_answerable_by(&self, comment: CommentId) -> bool {
+        self.comments.iter().max().is_some_and(|newest| comment > *newest)
+    }
+
     fn covers(&self, plan: &Revision, id: &ActionId) -> bool {
         match (self.wanted.get(id), plan.specs.get(id)) {
             (Some(wanted), Some(spec)) => wanted.digest == spec.digest,

@@ -101,7 +101,7 @@ impl Record {
     #[must_use]
     pub fn preview_request(&self, comment: CommentId) -> Option<&Request> {
         let plan = self.live_run()?.plan()?;
-        plan.requests.iter().find(|request| request.comment == Some(comment))
+        plan.requests.iter().find(|request| request.comments.contains(&comment))
     }
 
     /// What the live run asks people in this comment.
@@ -271,6 +271,7 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::NotPaused
             | Notice::NothingToAnswer { .. }
             | Notice::BadApproval { .. }
+            | Notice::UnreadableActions { .. }
             | Notice::LeftOutOfApproval { .. }
             | Notice::CannotSkip { .. }
             | Notice::BadBudget { .. }

@@ -24,6 +24,7 @@ mod ledger;
 mod neutral;
 mod notice;
 mod preview;
+mod preview_entry;
 #[cfg(test)]
 mod preview_tests;
 mod questions;
@@ -41,7 +42,8 @@ pub use design::{decisions, read_choices, review, turned_down};
 pub use escalation::{escalation, escalation_reminder};
 pub use neutral::line;
 pub use notice::{replan_line, replan_notice};
-pub use preview::{preview, read_boxes};
+pub use preview::{Preview, preview, read_boxes};
+pub use preview_entry::Redact;
 pub use questions::{questions, read_ticks};
 pub use reply::reply;
 pub use sentences::reason;

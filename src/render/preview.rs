@@ -1,67 +1,117 @@
 //! Purpose: the preview: what is put up for approval, action by action. It is posted once and never edited by us, so
 //! that what was approved stays readable; people tick its boxes.
+//!
+//! People approve what they can read here, so nothing may vanish from it unseen. Secrets are removed field by field,
+//! before the fields are put together: a text in one action cannot swallow another action. Every cut is marked where it
+//! is made. What does not fit into one comment goes into further ones. An action whose target or arguments cannot be
+//! read whole all the same is listed as [`Preview::unreadable`]: approving everything does not cover it.
 
-use std::fmt::Write as _;
-
-use serde_json::{Map, Value};
-
+use super::preview_entry::{Entry, Redact, Style, entry};
 use super::sentences::reason;
 use super::status::{actions, short, usd};
-use super::words::{count, fitting};
+use super::words::{count, fits};
 use super::{Voice, line};
-use crate::actions::{Risk, Spec, number_of, risk_score};
+use crate::actions::{Risk, Spec, risk_score};
 use crate::domain::Lang;
-use crate::plan::{Action, ActionId, ActionKind};
+use crate::plan::ActionId;
 use crate::planning::{Request, Revision, Run};
-use crate::prompts::is_invisible;
 
-/// How much is shown of each action: words, and lines of its diff. Less when it would become too large.
-pub(super) const SIZES: [(usize, usize); 4] = [(200, 25), (120, 8), (80, 0), (30, 0)];
-const ARGUMENT_WIDTH: usize = 160;
+/// How much is shown of each action: characters of its purpose, lines of its diff. Less when it would become more than
+/// [`FEW_PARTS`] comments.
+pub(super) const SIZES: [(usize, usize); 2] = [(200, 25), (80, 6)];
+const FEW_PARTS: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// The texts of the comments, in their order.
+    pub parts: Vec<String>,
+    /// The actions of which something is missing that an approval would be about.
+    pub unreadable: Vec<ActionId>,
+}
 
 #[must_use]
-pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice) -> String {
-    let texts = SIZES.iter().map(|size| text(run, plan, request, voice, *size));
-    fitting(texts).unwrap_or_else(|| head(run, plan, request))
+pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice, redact: Redact<'_>) -> Preview {
+    let style = Style { voice, lang: run.lang, redact };
+    let [large, small] = SIZES.map(|size| preview_of(run, plan, request, style, size));
+    if large.parts.len() <= FEW_PARTS { large } else { small }
 }
 
-fn text(run: &Run, plan: &Revision, request: &Request, voice: &Voice, size: (usize, usize)) -> String {
-    let mut parts = vec![head(run, plan, request)];
+fn preview_of(
+    run: &Run,
+    plan: &Revision,
+    request: &Request,
+    style: Style<'_>,
+    size: (usize, usize),
+) -> Preview {
+    let mut begin = summary(run, plan, request);
     if !request.changed.is_empty() {
         let what: Vec<String> =
-            request.changed.iter().map(|what| line(&reason(what, run.lang), 200)).collect();
+            request.changed.iter().map(|what| line(&(style.redact)(&reason(what, run.lang)), 200)).collect();
         let what = what.join("; ");
-        parts.push(run.lang.pick(
+        begin += &run.lang.pick(
             format!(
-                "What changed since the approval: {what}. Only what it concerns is put up again; what is done stays done."
+                "\n\nWhat changed since the approval: {what}. Only what it concerns is put up again; what is done stays done."
             ),
-            format!("承認後の変更点: {what}。関係する部分だけを改めてお願いします。済んだ作業はそのままです。"),
-        ));
+            format!("\n\n承認後の変更点: {what}。関係する部分だけを改めてお願いします。済んだ作業はそのままです。"),
+        );
     }
     let listed = plan.actions().filter(|action| request.wanted.contains_key(&action.id));
-    let lines: Vec<String> = listed
-        .filter_map(|action| {
-            plan.specs.get(&action.id).map(|spec| entry(action, spec, request, run.lang, size))
-        })
+    let entries: Vec<Entry> = listed
+        .filter_map(|action| plan.specs.get(&action.id).map(|spec| entry(action, spec, request, style, size)))
         .collect();
-    parts.push(lines.join("\n"));
-    parts.push(how_to(request, run.lang, voice));
-    parts.join("\n\n")
+    let unreadable = entries.iter().filter(|entry| !entry.is_whole).map(|entry| entry.id.clone()).collect();
+    let bodies = split(&begin, &entries, &how_to(request, run.lang, style.voice));
+    let parts = bodies
+        .iter()
+        .enumerate()
+        .map(|(at, body)| format!("{}\n{body}", title(request, run.lang, (at + 1, bodies.len()))));
+    Preview { parts: parts.collect(), unreadable }
 }
 
-fn head(run: &Run, plan: &Revision, request: &Request) -> String {
+/// Fills one comment after the other. An entry alone is always smaller than a comment.
+fn split(begin: &str, entries: &[Entry], end: &str) -> Vec<String> {
+    let mut parts = vec![];
+    let mut part = begin.to_owned();
+    let mut between = "\n\n";
+    for entry in entries {
+        if !part.is_empty() && !fits(&[&part, between, &entry.text]) {
+            parts.push(std::mem::take(&mut part));
+        }
+        if !part.is_empty() {
+            part.push_str(between);
+        }
+        part.push_str(&entry.text);
+        between = "\n";
+    }
+    if fits(&[&part, "\n\n", end]) {
+        part = format!("{part}\n\n{end}");
+        parts.push(part);
+    } else {
+        parts.extend([part, end.to_owned()]);
+    }
+    parts
+}
+
+fn title(request: &Request, lang: Lang, (part, of): (usize, usize)) -> String {
+    let (number, digest) = (request.number, short(&request.digest));
+    let part = match of {
+        1 => String::new(),
+        _ => lang.pick(format!(" · part {part} of {of}"), format!(" · {part}/{of}")),
+    };
+    format!("## 🔎 Approval {number} of `{digest}`{part}")
+}
+
+fn summary(run: &Run, plan: &Revision, request: &Request) -> String {
     let specs: Vec<&Spec> = request.wanted.keys().filter_map(|id| plan.specs.get(id)).collect();
     let risks: Vec<Risk> = specs.iter().map(|spec| spec.risk).collect();
     let files: std::collections::BTreeSet<&str> =
         specs.iter().filter_map(|spec| spec.path.as_ref()).map(crate::actions::RepoPath::as_str).collect();
-    let (number, digest) = (request.number, short(&request.digest));
     let (what, risk) = (actions(specs.len(), run.lang), risk_score(&risks));
     let (files, calls) = (files.len(), estimate(run, &specs));
-    let sizes = run.lang.pick(
+    run.lang.pick(
         format!("{what} on {} · risk {risk:.2} · {calls}", count(files, "file")),
         format!("{what}、ファイル {files} 件 · リスク {risk:.2} · {calls}"),
-    );
-    format!("## 🔎 Approval {number} of `{digest}`\n{sizes}")
+    )
 }
 
 /// Open actions take a few turns of a model each; what one turn costs is known from those before.
@@ -83,138 +133,6 @@ pub(super) fn estimate(run: &Run, specs: &[&Spec]) -> String {
             run.lang.pick(format!("about {calls} model calls"), format!("モデル呼び出し約 {calls} 回"))
         }
     }
-}
-
-pub(super) fn entry(
-    action: &Action,
-    spec: &Spec,
-    request: &Request,
-    lang: Lang,
-    (words, diff_lines): (usize, usize),
-) -> String {
-    let mark = match spec.risk {
-        Risk::Low => "low",
-        Risk::Medium => "medium",
-        Risk::High => "**high**",
-    };
-    let people = request.wanted.get(&action.id).map_or(1, |wanted| wanted.approvals);
-    let people = match people {
-        ..=1 => String::new(),
-        _ => lang.pick(format!(" · needs {people} people"), format!(" · {people} 人の承認が必要")),
-    };
-    let optional = if action.optional { lang.pick(" · optional", " · 任意") } else { "" };
-    let mut text = format!(
-        "- [ ] **{}** {} · {mark}: {}{} · {}{people}{optional}",
-        number_of(&action.id),
-        target(action, spec),
-        reason(&spec.reason, lang),
-        size_of(spec, lang),
-        action.task_id,
-    );
-    let purpose = line(&action.purpose, words);
-    if !purpose.is_empty() {
-        let _ = write!(text, "  \n  {purpose}");
-    }
-    if spec.open {
-        let _ = write!(text, "  \n  _{}_", open_words(action, lang));
-    }
-    if let Some(arguments) = action.spec.arguments.as_ref().filter(|_| action.action_type == ActionKind::Tool)
-    {
-        text.push_str(&with_arguments(arguments, lang, (words, diff_lines)));
-    }
-    if let Some(diff) = spec.preflight.diff.as_deref().filter(|_| diff_lines > 0) {
-        let _ = write!(text, "\n\n{}", fenced(diff, "diff", diff_lines, lang));
-    }
-    text
-}
-
-/// What a tool is called with is half of what is approved: however little room there is, something of it is shown.
-fn with_arguments(arguments: &Map<String, Value>, lang: Lang, (words, lines): (usize, usize)) -> String {
-    if lines == 0 {
-        let all = serde_json::to_string(arguments).unwrap_or_default();
-        return format!("  \n  {}", code_up_to(&all, words));
-    }
-    let all = serde_json::to_string_pretty(arguments).unwrap_or_default();
-    let cut: Vec<String> = all.lines().map(|line| up_to(line, ARGUMENT_WIDTH)).collect();
-    format!("\n\n{}", fenced(&cut.join("\n"), "json", lines, lang))
-}
-
-fn target(action: &Action, spec: &Spec) -> String {
-    let kind = action.action_type.as_str();
-    match action.action_type {
-        ActionKind::Run => format!("`{kind}` {}", code(&action.spec.command.join(" "))),
-        ActionKind::Tool => format!("`{kind}` {}", code(&action.tool)),
-        ActionKind::Create
-        | ActionKind::Write
-        | ActionKind::Mkdir
-        | ActionKind::Delete
-        | ActionKind::Read
-        | ActionKind::Analyze => match &spec.path {
-            Some(path) => format!("`{kind}` {}", code(path.as_str())),
-            None => format!("`{kind}`"),
-        },
-    }
-}
-
-fn open_words(action: &Action, lang: Lang) -> &'static str {
-    match action.action_type {
-        ActionKind::Create | ActionKind::Write => lang.pick(
-            "The content is not written yet: you approve that I write this file, and no other.",
-            "内容はまだ書かれていません。承認すると、このファイルだけを書きます。",
-        ),
-        ActionKind::Tool => lang.pick(
-            "The arguments are not chosen yet: you approve that I call this tool, and no other.",
-            "引数はまだ決まっていません。承認すると、このツールだけを呼び出します。",
-        ),
-        ActionKind::Analyze | ActionKind::Mkdir | ActionKind::Delete | ActionKind::Read | ActionKind::Run => {
-            lang.pick("I only look.", "見るだけです。")
-        }
-    }
-}
-
-fn size_of(spec: &Spec, lang: Lang) -> String {
-    match (spec.preflight.added, spec.preflight.removed) {
-        (0, 0) => String::new(),
-        // Nobody knows yet what will stay of the file.
-        (_, removed) if spec.open => lang.pick(format!(" (up to −{removed})"), format!(" (最大 −{removed})")),
-        (added, removed) => format!(" (+{added} −{removed})"),
-    }
-}
-
-/// One code span, whatever is in it.
-fn code(text: &str) -> String {
-    code_up_to(text, 200)
-}
-
-fn code_up_to(text: &str, most: usize) -> String {
-    format!("`{}`", up_to(&visible(&text.replace('`', "'")), most))
-}
-
-fn up_to(text: &str, most: usize) -> String {
-    let cut: String = text.chars().take(most).collect();
-    let more = if cut.len() < text.len() { "…" } else { "" };
-    format!("{cut}{more}")
-}
-
-/// A block that nothing in it can end, with what nobody would see made visible.
-pub(super) fn fenced(text: &str, syntax: &str, most: usize, lang: Lang) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    let all: Vec<&str> = text.lines().collect();
-    let mut lines: Vec<String> = all.iter().take(most).map(|line| format!("  {}", visible(line))).collect();
-    if all.len() > most {
-        let more = all.len() - most;
-        lines.push(lang.pick(format!("  … {}", count(more, "more line")), format!("  … ほか {more} 行")));
-    }
-    format!("  {fence}{syntax}\n{}\n  {fence}", lines.join("\n"))
-}
-
-fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
-    }
-    out
 }
 
 fn how_to(request: &Request, lang: Lang, voice: &Voice) -> String {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::fixtures::{action, at, github, gitlab, plan, run};
-use super::preview::{SIZES, entry, estimate, fenced, preview, read_boxes};
-use crate::actions::{Finding, Found, Ground, Offered, Order, Spec, examine};
+use super::preview::{Preview, SIZES, estimate, preview, read_boxes};
+use super::preview_entry::{Style, entry, fenced};
+use crate::actions::{Excerpt, Finding, Found, Ground, Offered, Order, Spec, examine};
 use crate::domain::{Lang, Millis};
 use crate::plan::{Action, ActionId, ActionKind, ActionSpec};
-use crate::planning::{Request, Run, Wanted};
+use crate::planning::{Request, Revision, Run, Wanted};
 
 fn kind_of(action: Action, action_type: ActionKind, spec: ActionSpec) -> Action {
     Action { action_type, spec, ..action }
@@ -75,18 +76,27 @@ fn nothing_wanted() -> Request {
         not_requester: false,
         digest: String::new(),
         changed: vec![],
-        comment: None,
+        comments: vec![],
+        unreadable: BTreeSet::new(),
         seen: BTreeSet::new(),
         ticked: BTreeSet::new(),
         void: false,
     }
 }
 
+fn keep(text: &str) -> String {
+    text.to_owned()
+}
+
+fn posted(run: &Run, plan: &Revision, request: &Request) -> Preview {
+    preview(run, plan, request, &github(), &keep)
+}
+
 fn shown(run: &Run, change: impl FnOnce(&mut Request)) -> String {
     let plan = run.plan().cloned().unwrap_or_default();
     let mut request = plan.requests[0].clone();
     change(&mut request);
-    preview(run, &plan, &request, &github()).replace('\u{200b}', "·")
+    posted(run, &plan, &request).parts.join("\n=== next comment ===\n").replace('\u{200b}', "·")
 }
 
 #[test]
@@ -96,7 +106,7 @@ fn a_plan_is_put_up() {
     }
     let run = put_up();
     let plan = run.plan().cloned().unwrap_or_default();
-    let text = preview(&run, &plan, &plan.requests[0], &gitlab());
+    let text = preview(&run, &plan, &plan.requests[0], &gitlab(), &keep).parts.join("\n");
     insta::assert_snapshot!("how_to_on_gitlab", text.lines().last().unwrap_or_default());
 }
 
@@ -137,11 +147,18 @@ fn boxes_are_read_and_emptied() {
 
 #[test]
 fn nothing_ends_a_diff_early() {
-    let text = fenced("+```\n+</details>\n+@maria \u{202e}x", "diff", 10, Lang::English);
+    let voice = github();
+    let diff = |text: &str, lang| {
+        fenced(&Excerpt::of(text, 2, 20), "diff", Style { voice: &voice, lang, redact: &keep }).text
+    };
+    let text = diff("+```\n+</details> \u{202e}x", Lang::English);
     assert!(text.starts_with("  ````diff\n") && text.ends_with("\n  ````"), "{text}");
     assert!(text.contains("\\u{202e}x"));
-    assert!(fenced("a\nb\nc", "diff", 2, Lang::English).contains("… 1 more line\n"));
-    assert!(fenced("a\nb\nc", "diff", 2, Lang::Japanese).contains("… ほか 1 行"));
+    assert!(diff("a\nb\nc", Lang::English).contains("… 1 more line\n"));
+    assert!(diff("a\nb\nc", Lang::Japanese).contains("… ほか 1 行"));
+    let wide = "x".repeat(23);
+    assert!(diff(&wide, Lang::English).contains("xx… (3 more characters)\n"));
+    assert!(diff(&wide, Lang::Japanese).contains("xx… (ほか 3 文字)\n"));
 }
 
 fn calling(arguments: &str) -> (Action, Spec) {
@@ -174,15 +191,22 @@ fn a_tool_is_shown_with_its_arguments() {
     });
     let (action, spec) = calling(&text.to_string());
     let request = asked_for(&action);
-    insta::assert_snapshot!("arguments", entry(&action, &spec, &request, Lang::English, SIZES[0]));
-    insta::assert_snapshot!("arguments_in_short", entry(&action, &spec, &request, Lang::English, SIZES[3]));
-    let (ticked, _) = read_boxes(&entry(&action, &spec, &request, Lang::English, SIZES[0]));
+    let voice = github();
+    let style = Style { voice: &voice, lang: Lang::English, redact: &keep };
+    let shown = entry(&action, &spec, &request, style, SIZES[0]);
+    assert!(shown.is_whole);
+    insta::assert_snapshot!("arguments", shown.text);
+    let (ticked, _) = read_boxes(&shown.text);
     assert_eq!(ticked, [], "no argument is taken for a box");
     let (action, spec) = calling("{}");
     assert!(
-        entry(&action, &spec, &request, Lang::English, SIZES[0]).contains("{}"),
+        entry(&action, &spec, &request, style, SIZES[0]).text.contains("{}"),
         "that there are none is seen as well"
     );
+    let (action, spec) = calling(&serde_json::json!({ "long": "x".repeat(30_000) }).to_string());
+    let shown = entry(&action, &spec, &request, style, SIZES[0]);
+    assert!(!shown.is_whole);
+    insta::assert_snapshot!("arguments_that_are_too_long", shown.text);
 }
 
 /// What it will cost is told from what calls have cost so far, and only where that is known.

@@ -9,6 +9,7 @@ use super::words::ended;
 use super::{Voice, line};
 use crate::actions::number_of;
 use crate::domain::Lang;
+use crate::plan::ActionId;
 use crate::planning::{Boxes, LeftOut, Notice, Owed, Record, Round, Run};
 
 /// The comment that is owed, or nothing where a reaction says it.
@@ -55,6 +56,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
             .to_owned(),
         Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_deref(), lang, voice),
         Notice::BadApproval { why } => bad_approval(to, why, lang, voice),
+        Notice::UnreadableActions { actions } => unreadable_actions(to, actions, lang, voice),
         Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out, lang),
         Notice::CannotSkip { step, why } => cannot_skip(&line(step, 40), why, lang),
         Notice::BadBudget { words } => bad_budget(&line(words, 40), lang, voice),
@@ -221,6 +223,27 @@ fn bad_approval(to: &str, why: &str, lang: Lang, voice: &Voice) -> String {
         format!(
             "@{to} さん、承認として受け付けませんでした: {why}。すべてなら {all}、一部ならプレビューの番号で {part} の\
              ように書いてください。"
+        ),
+    )
+}
+
+fn unreadable_actions(to: &str, actions: &[ActionId], lang: Lang, voice: &Voice) -> String {
+    let numbers: Vec<&str> = actions.iter().map(number_of).collect();
+    let (all, list) = (numbers.join(","), numbers.join(", "));
+    let (this, except) =
+        (voice.command(&format!("approve {all}")), voice.command(&format!("approve except {all}")));
+    let reject = voice.command("reject why");
+    lang.pick(
+        format!(
+            "{to} nothing is approved yet: the preview does not show all of action {list}, because a part is too long \
+             or looks like a secret. `planwright history export --plans DIR` on the server writes it out whole. Then \
+             name the numbers that you mean one by one, as in {this}, leave these out with {except}, or send me back \
+             with {reject}."
+        ),
+        format!(
+            "{to} まだ何も承認されていません。アクション {list} は、長すぎるか秘密情報に見える部分があるため、プレビューに全体が表示されていません。\
+             サーバー上の `planwright history export --plans DIR` で全体を確認できます。そのうえで {this} のように番号を一つずつ指定するか、\
+             {except} で除外するか、{reject} で差し戻してください。"
         ),
     )
 }
@@ -430,6 +453,7 @@ mod tests {
             | Notice::NotPaused
             | Notice::NothingToAnswer { .. }
             | Notice::BadApproval { .. }
+            | Notice::UnreadableActions { .. }
             | Notice::LeftOutOfApproval { .. }
             | Notice::CannotSkip { .. }
             | Notice::BadBudget { .. }
@@ -467,6 +491,7 @@ mod tests {
             Notice::NotPaused,
             Notice::NothingToAnswer { verb: text("approve") },
             Notice::BadApproval { why: text("there is no action `7`") },
+            Notice::UnreadableActions { actions: vec![ActionId(text("a4")), ActionId(text("a7"))] },
             Notice::LeftOutOfApproval { left_out: vec![left_out(2), left_out(3)] },
             Notice::LeftOutOfApproval { left_out: (1..=32).map(left_out).collect() },
             Notice::CannotSkip { step: text("task_9"), why: text("there is no such step") },

@@ -10,7 +10,12 @@ const FEW: usize = 5;
 
 /// The first that fits into a comment; they come in the order of preference.
 pub(super) fn fitting(mut texts: impl Iterator<Item = String>) -> Option<String> {
-    texts.find(|text| text.encode_utf16().count() <= LARGEST)
+    texts.find(|text| fits(&[text]))
+}
+
+/// Whether these texts together fit into a comment.
+pub(super) fn fits(texts: &[&str]) -> bool {
+    texts.iter().map(|text| text.encode_utf16().count()).sum::<usize>() <= LARGEST
 }
 
 pub(super) fn moment(at: Millis) -> String {

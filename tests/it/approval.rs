@@ -298,7 +298,7 @@ fn put_up(dice: &mut Dice, policy: Policy) -> Play {
     play.settle();
     let request = play.run().plan().unwrap().requests.last().map(|request| request.number);
     if let Some(request) = request {
-        play.tell(Fact::PreviewPosted { request, comment: PREVIEW });
+        play.tell(Fact::PreviewPosted { request, comments: vec![PREVIEW], unreadable: vec![] });
     }
     play
 }
@@ -583,7 +583,7 @@ fn changed_asking(dice: &mut Dice, open: &Play) -> Option<&'static str> {
             "words older than the preview"
         }
         1 => {
-            play.run_mut().revisions.last_mut().unwrap().requests.last_mut().unwrap().comment = None;
+            play.run_mut().revisions.last_mut().unwrap().requests.last_mut().unwrap().comments.clear();
             assert_eq!(ask(&play, &by, PREVIEW.0 + 1, words), Err(Refusal::TooOld));
             return Some("no preview yet");
         }
@@ -747,7 +747,11 @@ fn an_approval_of_something_else_never_wakes_up() {
             play.settle();
             assert_stand_still(play.clone(), std::slice::from_ref(&id), what);
             let request = play.run().plan().unwrap().requests.last().unwrap().number;
-            play.tell(Fact::PreviewPosted { request, comment: CommentId(PREVIEW.0 + i64::from(request)) });
+            play.tell(Fact::PreviewPosted {
+                request,
+                comments: vec![CommentId(PREVIEW.0 + i64::from(request))],
+                unreadable: vec![],
+            });
         }
     }
 }

@@ -213,7 +213,11 @@ fn asking() -> Record {
         counts: Counts::default(),
     };
     let mut record = running();
-    for fact in [decomposed, requested, Fact::PreviewPosted { request: 1, comment: PREVIEW }] {
+    for fact in [
+        decomposed,
+        requested,
+        Fact::PreviewPosted { request: 1, comments: vec![PREVIEW], unreadable: vec![] },
+    ] {
         let seq = record.seq + 1;
         record.apply(&Entry { seq, at: Millis(seq), run: Some(RunId("r".to_owned())), fact });
     }

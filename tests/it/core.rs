@@ -520,9 +520,14 @@ impl Play {
     /// The preview of an open request is on the thread as soon as it is asked for.
     fn post_previews(&mut self) {
         let open = self.record.live_run().and_then(|run| run.open_request(run.plan()?));
-        if let Some(request) = open.filter(|request| request.comment.is_none()).map(|request| request.number)
+        if let Some(request) =
+            open.filter(|request| request.comments.is_empty()).map(|request| request.number)
         {
-            self.tell(vec![Fact::PreviewPosted { request, comment: CommentId(0) }]);
+            self.tell(vec![Fact::PreviewPosted {
+                request,
+                comments: vec![CommentId(0)],
+                unreadable: vec![],
+            }]);
         }
     }
 }

@@ -33,6 +33,7 @@ mod local_forge;
 mod mcp;
 mod outbound;
 mod plan_life;
+mod preview;
 mod replans;
 mod replans_judged;
 mod replans_people;

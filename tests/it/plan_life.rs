@@ -147,7 +147,7 @@ impl Life {
         let Fact::ApprovalRequested { request, .. } = fact else { unreachable!() };
         self.tell(fact);
         let comment = CommentId(PREVIEW.0 + i64::from(request));
-        self.tell(Fact::PreviewPosted { request, comment });
+        self.tell(Fact::PreviewPosted { request, comments: vec![comment], unreadable: vec![] });
     }
 
     fn approve(&mut self) {

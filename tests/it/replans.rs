@@ -521,8 +521,12 @@ fn unposted(run: &Run, comment: CommentId) -> Vec<Fact> {
     let review = design.filter(|design| design.review.is_none() && design.summary.is_some());
     let review = review.map(|_| TalkFact::ReviewPosted { comment });
     let request = run.plan().and_then(|plan| run.open_request(plan));
-    let preview = request.filter(|request| request.comment.is_none());
-    let preview = preview.map(|request| Fact::PreviewPosted { request: request.number, comment });
+    let preview = request.filter(|request| request.comments.is_empty());
+    let preview = preview.map(|request| Fact::PreviewPosted {
+        request: request.number,
+        comments: vec![comment],
+        unreadable: vec![],
+    });
     [round, decisions, review].into_iter().flatten().map(Fact::Talk).chain(preview).collect()
 }
 

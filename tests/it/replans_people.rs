@@ -249,7 +249,7 @@ fn a_late_preview_of_an_old_plan_is_not_taken_for_that_of_the_new_one() {
     play.note(replan_asked());
     let before = play.run().revisions.len();
     until(&mut play, |run| run.revisions.len() > before && matches!(run.hold(), Some(Hold::Approval(_))));
-    play.note(Fact::PreviewPosted { request: 1, comment: CommentId(55) });
+    play.note(Fact::PreviewPosted { request: 1, comments: vec![CommentId(55)], unreadable: vec![] });
     assert!(play.run().awaits_preview());
 }
 

@@ -72,7 +72,8 @@ fn asked(run: &Run, hold: &Hold<'_>, voice: &Voice, card: String) -> Option<(Str
         Hold::Confirm(replan) => notice(replan.id, &["replan why", "resume"]),
         Hold::Limit(hit) => notice(hit.replan, &["replan why", "resume", "cancel"]),
         Hold::Approval(request) => {
-            let text = render::preview(run, run.plan()?, request, voice);
+            let preview = render::preview(run, run.plan()?, request, voice, &str::to_owned);
+            let text = preview.parts.join("\n\n");
             (text, vec![voice.command("approve")])
         }
         Hold::Escalation(open) => {

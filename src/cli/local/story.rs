@@ -97,7 +97,10 @@ impl<'a> Story<'a> {
     fn preview(&self, need: &Need<'_>) -> Option<String> {
         let Need::Execute(request) = need else { return None };
         let comments = self.seat.bot_comments();
-        comments.into_iter().find(|(id, _)| Some(*id) == request.comment).map(|(_, body)| body)
+        let part =
+            |id: &CommentId| comments.iter().find(|(known, _)| known == id).map(|(_, body)| body.as_str());
+        let parts: Option<Vec<&str>> = request.comments.iter().map(part).collect();
+        parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join("\n\n"))
     }
 
     /// What the bot answers to words that it cannot take; the rest is shown as what it is.

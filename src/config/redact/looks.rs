@@ -65,8 +65,11 @@ const LOOKS: [Look; 28] = [
 /// The other half of an Amazon key has no beginning of its own, only this length.
 const AMAZON_SECRET: usize = 40;
 const KEY_BEGINS: &str = "-----BEGIN ";
-const KEY_ENDS: &str = "-----END ";
+const KEY_ENDS: &str = "-----END";
 const DASHES: &str = "-----";
+/// Words of a key are long, but for headers and its last line.
+const KEY_WORD: usize = 16;
+const SHORT_WORDS: usize = 3;
 
 /// Where such credentials stand, in order and without overlaps.
 pub(super) fn suspicious(text: &str) -> Vec<Span> {
@@ -153,7 +156,8 @@ fn is_amazon_secret(word: &str) -> bool {
         && has(u8::is_ascii_lowercase)
 }
 
-/// From `BEGIN … PRIVATE KEY` to its end, or to the end of the text when that was cut off.
+/// From `BEGIN … PRIVATE KEY` to its end, or to where a key that was cut off ends. Prose is no part of a key: a beginning
+/// and an end that stand far apart must not take everything between them.
 fn private_keys(text: &str) -> Vec<Span> {
     let mut spans = vec![];
     let mut at = 0;
@@ -177,9 +181,32 @@ fn private_keys(text: &str) -> Vec<Span> {
 }
 
 fn key_end(text: &str, after: usize) -> usize {
-    let Some(ends) = text[after..].find(KEY_ENDS) else { return text.len() };
-    let named = after + ends + KEY_ENDS.len();
-    text[named..].find(DASHES).map_or(text.len(), |name| named + name + DASHES.len())
+    let (mut next, mut end, mut short) = (after, after, 0);
+    for word in text[after..].split_inclusive(char::is_whitespace) {
+        let from = next;
+        next += word.len();
+        let word = word.trim_end();
+        if word.is_empty() {
+            continue;
+        }
+        if let Some(ends) = word.find(KEY_ENDS).filter(|ends| is_of_key(&word[..*ends])) {
+            let named = from + ends + KEY_ENDS.len();
+            return text[named..].find(DASHES).map_or(text.len(), |name| named + name + DASHES.len());
+        }
+        short = if word.len() < KEY_WORD { short + 1 } else { 0 };
+        if short > SHORT_WORDS || !is_of_key(word) {
+            break;
+        }
+        if short == 0 || text[next..].trim_start().is_empty() {
+            end = from + word.len();
+        }
+    }
+    end
+}
+
+/// Base64 and what may stand around it: quotes, escapes, marks of a diff or a quotation; or a header of the key.
+fn is_of_key(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\\\"',:|>-".contains(&byte))
 }
 
 #[cfg(test)]
@@ -219,11 +246,37 @@ mod tests {
     #[test]
     fn private_keys_are_cut_out_whole() {
         let (begin, end) =
-            (format!("{KEY_BEGINS}RSA PRIVATE KEY-----"), format!("{KEY_ENDS}RSA PRIVATE KEY-----"));
-        assert_eq!(cleaned(&format!("a\n{begin}\nMIIE\nabc=\n{end}\nb")), format!("a\n{INSTEAD}\nb"));
-        assert_eq!(cleaned(&format!("a {begin}\nMIIE")), format!("a {INSTEAD}"));
+            (format!("{KEY_BEGINS}RSA PRIVATE KEY-----"), format!("{KEY_ENDS} RSA PRIVATE KEY-----"));
+        let line = fake("MIIE", 60);
+        for body in [
+            format!("\n{line}\n{line}\nabc=\n"),
+            format!("\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0A0B0C0D\n\n{line}\n"),
+            format!(r"\n{line}\nabc=\n"),
+            format!(" {line} {line} "),
+            format!("\n+{line}\n+{line}\n+"),
+            format!("\n> {line}\n> {line}\n> "),
+        ] {
+            assert_eq!(cleaned(&format!("a\n{begin}{body}{end}\nb")), format!("a\n{INSTEAD}\nb"));
+            assert_eq!(
+                cleaned(&format!("a {begin}{body}")).trim_end_matches(['+', '>', ' ', '\n']),
+                format!("a {INSTEAD}")
+            );
+        }
         let public = "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----";
         assert_eq!(cleaned(public), public);
+    }
+
+    /// Whoever writes the two lines of a key into two entries of a list does not make what stands between them vanish.
+    #[test]
+    fn prose_between_two_lines_of_a_key_stays() {
+        let (begin, end) =
+            (format!("{KEY_BEGINS}RSA PRIVATE KEY-----"), format!("{KEY_ENDS} RSA PRIVATE KEY-----"));
+        for prose in ["- [ ] **2** `delete` all", "one two three four", "a\n\nb c d\ne"] {
+            let text = format!("x {begin}\n{prose}\n{end} y");
+            assert_eq!(cleaned(&text), format!("x {INSTEAD}\n{prose}\n{end} y"));
+        }
+        let quoted = format!("{{\"key\": \"{begin}\\n{}\", \"n\": 1}}", fake("MIIE", 60));
+        assert_eq!(cleaned(&quoted), format!("{{\"key\": \"{INSTEAD} \"n\": 1}}"));
     }
 
     #[test]
