@@ -80,6 +80,8 @@ fn ends_plan(fact: &Fact) -> bool {
         | Fact::PreviewPosted { .. }
         | Fact::BoxesTicked { .. }
         | Fact::PreviewTampered { .. }
+        | Fact::CommentUnconfirmed { .. }
+        | Fact::ApprovalVoided { .. }
         | Fact::Approved { .. }
         | Fact::StepSkipped { .. }
         | Fact::BudgetRaised { .. }
@@ -169,7 +171,7 @@ impl Dossier {
                 &mut self.requests
             }
             Fact::BoxesTicked { .. } => &mut self.ticks,
-            Fact::Approved { .. } => &mut self.approvals,
+            Fact::Approved { .. } | Fact::ApprovalVoided { .. } => &mut self.approvals,
             Fact::ActionBegun { .. }
             | Fact::ActionEnded { .. }
             | Fact::ActionInterrupted { .. }
@@ -182,6 +184,7 @@ impl Dossier {
             | Fact::Stopped { .. }
             | Fact::Failed { .. } => &mut self.results,
             Fact::Triggered { .. }
+            | Fact::CommentUnconfirmed { .. }
             | Fact::PlanProposed { .. }
             | Fact::Refused { .. }
             | Fact::LanguageSeen { .. }

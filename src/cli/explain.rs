@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::phrases::{
     action, actions, amount, clip, clip_to, commit, digest, evidence, list, notice, plural, preview_posted,
-    trigger,
+    trigger, unconfirmed,
 };
 use super::{explain_crew, explain_talk};
 use crate::actions::{Issue, Spec, number_of};
@@ -66,7 +66,19 @@ impl Explainer {
                 ticked(by, *permission, &format!("{} of approval {request}", actions(boxes)), *counted)
             }
             Fact::PreviewTampered { by, request } => {
-                format!("{} changed the words of the preview of approval {request}, so it is void", at(by))
+                let who = by.as_ref().map_or_else(|| "somebody".to_owned(), at);
+                format!("{who} changed the words of the preview of approval {request}, so it is void")
+            }
+            Fact::ApprovalVoided { by, permission, actions: lost } => {
+                let now = permission.as_str();
+                format!(
+                    "{} ({now}) may no longer approve, so the approval of {} is void",
+                    at(by),
+                    actions(lost)
+                )
+            }
+            Fact::CommentUnconfirmed { by, comment, mismatch } => {
+                format!("a delivery told of comment {} by {}, {}", comment.0, at(by), unconfirmed(*mismatch))
             }
             Fact::Approved { by, actions, left_out, note, request, .. } => {
                 approved(by.as_ref(), actions, *request) + &left(left_out) + &noted(note)

@@ -109,6 +109,10 @@ fn decided_and_done() -> Vec<Value> {
         json!({"type": "boxes_ticked", "by": maria(), "permission": "write", "request": 1, "boxes": ["a1"], "counted": true}),
         json!({"type": "boxes_ticked", "by": tom(), "permission": "read", "request": 1, "boxes": ["a1", "a2", "a3"], "counted": false}),
         json!({"type": "preview_tampered", "by": tom(), "request": 1}),
+        json!({"type": "preview_tampered", "by": null, "request": 1}),
+        json!({"type": "approval_voided", "by": maria(), "permission": "read", "actions": ["a1", "a2"]}),
+        json!({"type": "comment_unconfirmed", "by": maria(), "comment": 7, "mismatch": "missing"}),
+        json!({"type": "comment_unconfirmed", "by": maria(), "comment": 7, "mismatch": "other_text"}),
         json!({"type": "approved", "actor": "system", "by": null, "reason": "r", "request": null, "actions": [named(3)], "left_out": [], "note": "", "comment": null, "counts": counts}),
         json!({"type": "approved", "actor": "user", "by": maria(), "reason": "1", "request": 1, "actions": [named(1), named(2)], "left_out": [{"id": "a3", "why": "@maria did not approve it"}], "note": "with care", "comment": 10, "counts": counts}),
         json!({"type": "rejected", "actor": "user", "by": maria(), "reason": "too much", "request": 2, "comment": 11, "counts": counts}),
@@ -253,7 +257,7 @@ fn replanned() -> Vec<Value> {
 }
 
 /// The names of the facts that are no part of the conversation or of replanning.
-const OWN: [&str; 39] = [
+const OWN: [&str; 41] = [
     "triggered",
     "language_seen",
     "refused",
@@ -275,6 +279,8 @@ const OWN: [&str; 39] = [
     "preview_posted",
     "boxes_ticked",
     "preview_tampered",
+    "approval_voided",
+    "comment_unconfirmed",
     "approved",
     "rejected",
     "step_skipped",
@@ -320,6 +326,8 @@ fn is_own(fact: &Fact) -> bool {
         | Fact::PreviewPosted { .. }
         | Fact::BoxesTicked { .. }
         | Fact::PreviewTampered { .. }
+        | Fact::CommentUnconfirmed { .. }
+        | Fact::ApprovalVoided { .. }
         | Fact::Approved { .. }
         | Fact::Rejected { .. }
         | Fact::StepSkipped { .. }

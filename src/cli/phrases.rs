@@ -3,7 +3,7 @@
 use crate::actions::number_of;
 use crate::domain::CommentId;
 use crate::plan::{Action, ActionId, ActionKind};
-use crate::planning::{Evidence, Notice, Resource, Trigger};
+use crate::planning::{Evidence, Mismatch, Notice, Resource, Trigger};
 use crate::prompts::is_invisible;
 
 const LINE: usize = 160;
@@ -152,10 +152,21 @@ pub(super) fn trigger(how: Trigger) -> &'static str {
 
 pub(super) fn preview_posted(request: u32, comments: &[CommentId], unreadable: &[ActionId]) -> String {
     let ids: Vec<String> = comments.iter().map(|comment| comment.0.to_string()).collect();
-    let posted = format!("the preview of approval {request} was posted as comment {}", list(&ids));
+    let comments = if ids.len() == 1 { "comment" } else { "comments" };
+    let posted = format!("the preview of approval {request} was posted as {comments} {}", ids.join(", "));
     match unreadable {
         [] => posted,
         some => format!("{posted}; it does not show {} whole", actions(some)),
+    }
+}
+
+pub(super) fn unconfirmed(mismatch: Mismatch) -> &'static str {
+    match mismatch {
+        Mismatch::Missing => "which the thread does not have; nothing was done",
+        Mismatch::OtherAuthor => "which is by somebody else; nothing was done",
+        Mismatch::OtherText => "which says something else on the forge; nothing was done",
+        Mismatch::Edited => "which was edited since; nothing was done",
+        Mismatch::StillThere => "which is said to be deleted and is still there; nothing was done",
     }
 }
 
@@ -174,6 +185,7 @@ pub(super) fn notice(notice: &Notice) -> String {
         Notice::AlreadyPaused => "wrote `pause`, but the run was paused already".to_owned(),
         Notice::NotPaused => "wrote `resume`, but the run was not paused".to_owned(),
         Notice::NothingToAnswer { verb } => format!("wrote `{}`, but nothing waited for it", clip(verb)),
+        Notice::PreviewAltered => "approved a preview that somebody had changed".to_owned(),
         Notice::UnreadableActions { actions } => {
             let numbers: Vec<&str> = actions.iter().map(number_of).collect();
             format!("approved actions that the preview does not show whole: {}", numbers.join(", "))

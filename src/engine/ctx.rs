@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::approvers::PermissionCache;
 use super::gather::Sightings;
 use super::hands::Hands;
 use super::pace::Pace;
@@ -70,6 +71,7 @@ pub struct Ctx {
     pub redactor: Redactor,
     pub setbacks: Setbacks,
     pub redraws: Redraws,
+    pub permissions: PermissionCache,
     /// Known to this process alone; what marks data in prompts is made of it.
     pub fence_key: uuid::Uuid,
     /// What this process began and has not launched yet; whatever else is found begun was begun by one that died.
@@ -122,6 +124,7 @@ impl Ctx {
             redactor: Redactor::default(),
             setbacks: Setbacks::default(),
             redraws: Redraws::default(),
+            permissions: PermissionCache::default(),
             fence_key: uuid::Uuid::new_v4(),
             begun: Mutex::default(),
         }

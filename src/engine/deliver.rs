@@ -1,9 +1,10 @@
 //! Purpose: hand the work over: push the branch, and open one change request for it, found again after a crash.
 
+use super::approvers::lost_before_push;
 use super::ctx::Ctx;
 use super::errand::Errand;
 use super::hands::{Bench, Trouble, remote};
-use super::keep::push_branch;
+use super::keep::{expect_approved, push_branch};
 use super::preflight::settings_of;
 use crate::config::Deliver;
 use crate::domain::{ChangeRequest, NewChangeRequest, Readiness, ThreadRef};
@@ -11,10 +12,10 @@ use crate::forge::{Forge, ForgeError};
 use crate::planning::{Fact, Key, Place, Revision, Run};
 use crate::render::{self, Voice};
 
-pub(super) async fn deliver(ctx: &Ctx, thread: &ThreadRef, run: &Run, bench: &Bench, key: Key) -> Fact {
+pub(super) async fn deliver(ctx: &Ctx, thread: &ThreadRef, run: &Run, bench: &Bench, key: Key) -> Vec<Fact> {
     match try_deliver(ctx, thread, run, bench, &key).await {
-        Ok(fact) => fact,
-        Err(trouble) => trouble.into_fact(ctx, key),
+        Ok(facts) => facts,
+        Err(trouble) => vec![trouble.into_fact(ctx, key)],
     }
 }
 
@@ -24,27 +25,29 @@ async fn try_deliver(
     run: &Run,
     bench: &Bench,
     key: &Key,
-) -> Result<Fact, Trouble> {
+) -> Result<Vec<Fact>, Trouble> {
     let plan = run.plan().ok_or_else(|| Trouble::lasting("there is no plan"))?;
     let place = plan.place.as_ref().ok_or_else(|| Trouble::lasting("the plan has no branch"))?;
     let settings = settings_of(ctx, &thread.project).await?;
     if settings.deliver == Deliver::None {
-        return Ok(Fact::Delivered {
+        return Ok(vec![Fact::Delivered {
             key: key.clone(),
             branch: place.branch.clone(),
             commit: None,
             change: None,
             url: None,
-        });
+        }]);
     }
+    let lost = lost_before_push(ctx, thread, run, None).await?;
+    if !lost.is_empty() {
+        return Ok(lost);
+    }
+    expect_approved(run)?;
     push_branch(bench, run, &remote(ctx, &thread.project).await?).await?;
     let commit = bench.workspace.head().await?;
-    let delivered = |change: Option<ThreadRef>, url| Fact::Delivered {
-        key: key.clone(),
-        branch: place.branch.clone(),
-        commit: Some(commit.as_str().to_owned()),
-        change,
-        url,
+    let delivered = |change: Option<ThreadRef>, url| {
+        let (branch, commit) = (place.branch.clone(), Some(commit.as_str().to_owned()));
+        vec![Fact::Delivered { key: key.clone(), branch, commit, change, url }]
     };
     let readiness = match settings.deliver {
         Deliver::Draft => Readiness::Draft,
@@ -137,6 +140,10 @@ pub(super) async fn put_away(errand: &Errand) -> Closed {
                 return Ok(());
             }
             let (run, bench) = errand.ready().await?;
+            expect_approved(run)?;
+            if !lost_before_push(&errand.ctx, &errand.thread, run, None).await?.is_empty() {
+                return Err(Trouble::lasting("somebody who approved the work may no longer do so"));
+            }
             push_branch(&bench, run, &remote(&errand.ctx, &errand.thread.project).await?).await?;
         }
         errand.ctx.hands.workspaces.forget(&run.id.0).await.map_err(Trouble::from)

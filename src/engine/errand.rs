@@ -93,7 +93,7 @@ impl Drive<'_> {
                         Ok(signals) => return Done::Facts(signals),
                         Err(trouble) => return Done::Facts(vec![trouble.into_fact(&errand.ctx, key)]),
                     }
-                    Done::Facts(vec![deliver::deliver(&errand.ctx, &errand.thread, run, &bench, key).await])
+                    Done::Facts(deliver::deliver(&errand.ctx, &errand.thread, run, &bench, key).await)
                 }
                 Err(trouble) => Done::Facts(vec![trouble.into_fact(&errand.ctx, key)]),
             }

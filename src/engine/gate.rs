@@ -1,11 +1,12 @@
 //! Purpose: the gate before every action, and before every change that a worker wants to make in one: does the thread
-//! still want it, and is it still exactly what was approved?
+//! still want it, is it still exactly what was approved, and may those who approved it still do so?
 //!
 //! Everything is looked at afresh: the thread (a lost webhook does not matter), the settings, the tool, and what stands
 //! at the target in the checkout. If anything cannot be looked at, the action does not begin.
 
 use std::sync::Arc;
 
+use super::approvers;
 use super::ctx::Ctx;
 use super::hands::{Bench, Trouble};
 use super::preflight::{READ_AT_MOST, file_found, permitted, settings_hash, settings_of, thread_hash};
@@ -45,6 +46,10 @@ pub(super) async fn gate(
     let (signals, thread_now) = look_at_thread(ctx, thread, run, &settings).await?;
     if !signals.is_empty() {
         return Ok(Gate::Facts(signals));
+    }
+    let lost = approvers::lost(ctx, thread, run, &[&action.id].into()).await?;
+    if !lost.is_empty() {
+        return Ok(Gate::Facts(lost));
     }
     let ground = ground_now(old_ground, thread_now, &settings, ctx.now());
     let finding = find(ctx, action, &settings, bench).await?;

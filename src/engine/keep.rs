@@ -1,13 +1,14 @@
 //! Purpose: keep what an action changed: one commit on the run's branch, and the branch on the forge.
 
 use super::act::{Begun, Doing};
+use super::approvers::lost_before_push;
 use super::ctx::Ctx;
 use super::hands::{Bench, Trouble, remote};
 use super::preflight::settings_of;
 use crate::actions::{RepoPath, is_sensitive};
 use crate::config::Deliver;
 use crate::domain::ThreadRef;
-use crate::plan::ActionKind;
+use crate::plan::{ActionId, ActionKind};
 use crate::planning::{Evidence, Run};
 use crate::render;
 use crate::tools::git::{Commit, Committed, GitError};
@@ -70,15 +71,27 @@ impl Doing {
 
     /// What a worker makes in a checkout of its own is pushed once it is on the run's branch.
     async fn push_at_once(&self) -> bool {
-        !self.run.works_apart(&self.action.id) && push(&self.ctx, &self.thread, &self.run, &self.bench).await
+        !self.run.works_apart(&self.action.id)
+            && push(&self.ctx, &self.thread, &self.run, &self.bench, Some(&self.action.id)).await
     }
 }
 
 /// So that people can look at the commits that the card names. If it fails, delivering tries again and says so. Returns
 /// whether they are on the forge.
-pub(super) async fn push(ctx: &Ctx, thread: &ThreadRef, run: &Run, bench: &Bench) -> bool {
+pub(super) async fn push(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    run: &Run,
+    bench: &Bench,
+    current: Option<&ActionId>,
+) -> bool {
     let pushed = async {
         if settings_of(ctx, &thread.project).await?.deliver == Deliver::None {
+            return Ok(false);
+        }
+        expect_approved(run)?;
+        // The next gate finds the same, and puts it up again.
+        if !lost_before_push(ctx, thread, run, current).await?.is_empty() {
             return Ok(false);
         }
         let remote = remote(ctx, &thread.project).await?;
@@ -89,6 +102,15 @@ pub(super) async fn push(ctx: &Ctx, thread: &ThreadRef, run: &Run, bench: &Bench
         tracing::warn!("the work on {thread} is not pushed yet: {reason}");
         false
     })
+}
+
+/// Nothing leaves this machine that is not approved, or not any more.
+pub(super) fn expect_approved(run: &Run) -> Result<(), Trouble> {
+    let Some(action) = run.unpushed_and_unapproved() else { return Ok(()) };
+    let number = crate::actions::number_of(action);
+    Err(Trouble::lasting(format!(
+        "Action {number} is done, but not approved any more, so I do not push the branch."
+    )))
 }
 
 /// Only to the run's own branch, and never to the one that it will be merged into.

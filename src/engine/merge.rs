@@ -52,7 +52,7 @@ async fn try_merge(errand: &Errand, key: &Key, step: StepId) -> Result<CrewFact,
 async fn push_after(errand: &Errand, run: &Run, step: &StepId, trunk: &Bench) -> Result<bool, Trouble> {
     let is_last = !run.lanes.iter().any(|(other, lane)| other != step && lane.judged.is_some());
     let has_work = trunk.workspace.head().await? != *trunk.workspace.start();
-    Ok(is_last && has_work && push(&errand.ctx, &errand.thread, run, trunk).await)
+    Ok(is_last && has_work && push(&errand.ctx, &errand.thread, run, trunk, None).await)
 }
 
 /// The commits that the journal names for a step, and that are not known to be on the run's branch.

@@ -25,6 +25,7 @@
 //! request it was about to send. Such a comment carries the same marker as the other's and is folded by the next sweep.
 
 mod act;
+mod approvers;
 mod asides;
 mod ask_people;
 mod boxes;

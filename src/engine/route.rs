@@ -5,13 +5,14 @@ use super::desk::Desk;
 use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
 use crate::domain::{
-    AccountKind, Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread, parse_command,
+    Account, AccountKind, Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread,
+    parse_command,
 };
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
 use crate::planning::{
-    Asked, Fact, Heard, Limits, Observation, PreviewSeen, Record, Rules, TicksSeen, interpret,
-    needs_permission, needs_thread,
+    Asked, Fact, Heard, Limits, Observation, PreviewSeen, Record, Rules, TicksSeen, confirm, interpret,
+    needs_permission, needs_thread, rests_on,
 };
 use crate::render::{read_boxes, read_choices, read_ticks};
 use crate::store::{Delivery, StoreError};
@@ -173,14 +174,34 @@ async fn read_event(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Vec<Fact>, 
     let ticks = ticks_seen(ctx, forge, desk, event).await?;
     let thread = thread.as_ref();
     let seen = Observation { bot: &bot, rules: &rules, permission, thread, preview, ticks, now: ctx.now() };
-    Ok(interpret(&desk.record, event, &seen))
+    confirmed(forge, event, &bot, interpret(&desk.record, event, &seen)).await
 }
 
-/// A preview of ours that somebody edited: the boxes of all its parts, and whether their words are still ours.
+/// What follows from words only if the forge has them as the delivery tells; see [`crate::planning::confirm`].
+async fn confirmed(
+    forge: &Forge,
+    event: &Event,
+    bot: &Account,
+    facts: Vec<Fact>,
+) -> Result<Vec<Fact>, ForgeError> {
+    let Some(id) = rests_on(event, &facts) else { return Ok(facts) };
+    let of_review = matches!(event.kind, EventKind::Reviewed { .. } | EventKind::ReviewCommented { .. });
+    let found = match of_review {
+        true => forge.review_comment(&event.thread, id).await?,
+        false => forge.comment(&event.thread, id).await?,
+    };
+    let Err(mismatch) = confirm(event, bot, found.as_ref()) else { return Ok(facts) };
+    let (by, thread) = (event.actor.clone(), &event.thread);
+    tracing::warn!(%thread, ?mismatch, "comment {} of {thread} is not as a delivery tells it", id.0);
+    Ok(vec![Fact::CommentUnconfirmed { by, comment: id, mismatch }])
+}
+
+/// A preview of ours that somebody edited or approves: the boxes of all its parts, and whether their words are still
+/// ours.
 async fn preview_seen(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Option<PreviewSeen>, ForgeError> {
     let request = if let EventKind::CommentEdited { comment } = &event.kind {
         desk.record.preview_request(comment.id)
-    } else if is_approval_by_boxes(event, &desk.voice.bot_login) {
+    } else if is_approval(event, &desk.voice.bot_login) {
         desk.record.live_run().and_then(|run| run.open_request(run.plan()?))
     } else {
         None
@@ -191,7 +212,10 @@ async fn preview_seen(ctx: &Ctx, desk: &Desk, event: &Event) -> Result<Option<Pr
     let now = forge.comments(&event.thread).await?;
     let mut seen = PreviewSeen { request: request.number, boxes: vec![], intact: true };
     for id in &request.comments {
-        let Some(part) = now.iter().find(|comment| comment.id == *id) else { return Ok(None) };
+        let Some(part) = now.iter().find(|comment| comment.id == *id) else {
+            seen.intact = false;
+            continue;
+        };
         let (boxes, empty) = read_boxes(&part.body);
         let posted = ctx.store.comment_hash(&event.thread, *id).await;
         let posted = posted.map_err(|error| ForgeError::Broken(error.to_string()))?;
@@ -249,11 +273,11 @@ async fn altered(
     Ok(Some(TicksSeen::Altered(comment)))
 }
 
-/// Boxes are looked at as they stand when somebody refers to them.
-fn is_approval_by_boxes(event: &Event, bot_login: &str) -> bool {
+/// The preview is looked at as it stands when somebody approves what it says.
+fn is_approval(event: &Event, bot_login: &str) -> bool {
     let EventKind::CommentCreated { comment } = &event.kind else { return false };
     let spoken = parse_command(&comment.body, bot_login);
-    matches!(spoken, Spoken::Command(Command::Approve { what }) if what.to_ascii_lowercase().contains("ticked"))
+    matches!(spoken, Spoken::Command(Command::Approve { .. }))
 }
 
 /// The thread as it is now. When it is gone or out of reach a stop must still count, so only triggers need it.

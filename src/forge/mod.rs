@@ -133,6 +133,28 @@ impl Forge {
         on_each!(self, format_args!("read the comments of {t}"), comments(t))
     }
 
+    /// A comment of this thread as it stands now; `None` when the thread has none with this id.
+    ///
+    /// # Errors
+    /// As [`Self::thread`].
+    pub async fn comment(&self, t: &ThreadRef, id: CommentId) -> Result<Option<Comment>, ForgeError> {
+        on_each!(self, format_args!("read comment {} of {t}", id.0), comment(t, id))
+    }
+
+    /// What a review says, as a whole or about a line; `None` when the change request has nothing with this id.
+    ///
+    /// # Errors
+    /// As [`Self::conversation`].
+    pub async fn review_comment(&self, t: &ThreadRef, id: CommentId) -> Result<Option<Comment>, ForgeError> {
+        let reviews: Result<Vec<Comment>, ForgeError> =
+            on_each!(self, format_args!("read the reviews of {t}"), reviews(t));
+        match reviews?.into_iter().find(|comment| comment.id == id) {
+            Some(found) => Ok(Some(found)),
+            // GitLab shows it among the comments.
+            None => self.comment(t, id).await,
+        }
+    }
+
     /// Everything that was said on a change request, oldest first: its comments, what its reviews say as a whole, and
     /// words on lines of the diff.
     ///

@@ -16,9 +16,7 @@ use crate::prompts::Usage;
 
 pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
     match fact {
-        Fact::Paused { by, .. } => {
-            run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
-        }
+        Fact::Paused { by, .. } => paused(run, at, by),
         Fact::Resumed { .. } => resumed(run, at),
         Fact::Cancelled { by, .. } => end(run, at, EndState::Cancelled { by: by.clone() }),
         Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
@@ -54,6 +52,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         | Fact::PreviewPosted { .. }
         | Fact::BoxesTicked { .. }
         | Fact::PreviewTampered { .. }
+        | Fact::ApprovalVoided { .. }
         | Fact::Approved { .. }
         | Fact::Rejected { .. } => {
             to_plan(run, at, fact);
@@ -71,6 +70,7 @@ pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
         Fact::Aborted { .. }
         | Fact::Triggered { .. }
         | Fact::Refused { .. }
+        | Fact::CommentUnconfirmed { .. }
         | Fact::LanguageSeen { .. }
         | Fact::Forgotten { .. }
         | Fact::Noticed { .. }
@@ -82,6 +82,10 @@ fn steered(run: &mut Run, comment: CommentId, by: &Account, permission: Permissi
     run.rights.insert(by.id, permission);
     run.sources.push(comment);
     run.reflections.feedback |= !run.work.is_empty();
+}
+
+fn paused(run: &mut Run, at: Millis, by: &Account) {
+    run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
 }
 
 /// A pause ends, or else somebody says that what is unclear shall be done once more.
@@ -270,7 +274,12 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
         with(plan, *request, |request| if *counted { request.tick(boxes) } else { request.see(boxes) });
     } else if let Fact::PreviewTampered { by, request } = fact {
         with(plan, *request, |request| request.void = true);
-        plan.changed = vec![format!("the preview: @{} edited or deleted it", by.login)];
+        plan.changed = vec![match by {
+            Some(by) => format!("the preview: @{} edited or deleted it", by.login),
+            None => "the preview: somebody edited or deleted it".to_owned(),
+        }];
+    } else if let Fact::ApprovalVoided { by, .. } = fact {
+        run.void_approvals(by);
     } else if let Fact::Approved { by, actions: approved, left_out, .. } = fact {
         let actions = approved.iter().map(|named| (named.id.clone(), named.digest.clone())).collect();
         plan.approvals.push(Approval { by: by.clone(), actions, at });
@@ -346,7 +355,9 @@ fn turn_back(plan: &mut Revision, problems: Vec<String>) {
     let sealed: BTreeSet<ActionId> = plan.sealed.iter().map(|action| action.id.clone()).collect();
     plan.specs.retain(|id, _| sealed.contains(id));
     plan.left_out.retain(|id, _| sealed.contains(id));
-    plan.approvals.clear();
+    // What is done rests on its approval also while the rest is planned anew.
+    plan.approvals.iter_mut().for_each(|approval| approval.actions.retain(|id, _| sealed.contains(id)));
+    plan.approvals.retain(|approval| !approval.actions.is_empty());
     plan.changed.clear();
     if let Some(request) = plan.requests.last_mut() {
         request.void = true;

@@ -10,6 +10,7 @@ use super::plan_tool::{self, Approver, Refusal};
 use super::replans::{ReplanFact, Settled};
 use super::run::{Hold, Run};
 use super::work::StepState;
+use crate::actions::{Selection, What};
 use crate::crew::Target;
 use crate::domain::{Account, Command, CommentId, Right, Verdict};
 use crate::plan::StepId;
@@ -109,12 +110,17 @@ impl Reading<'_> {
         }
     }
 
-    /// Boxes count as they stand now: what somebody took out again is out, whoever told us of it or not.
+    /// What is approved is what people could read: a preview that somebody changed is put up anew, whoever told us of it
+    /// or not. Boxes count as they stand now: what somebody took out again is out.
     fn approve(&self, run: &Run, word: &Word<'_>, words: &str) -> Vec<Fact> {
         let Some(seen) = &self.seen.preview else { return word.approve(run, words) };
         let (by, request) = (self.event.actor.clone(), seen.request);
         if !seen.intact {
-            return vec![Fact::PreviewTampered { by, request }];
+            let tampered = Fact::PreviewTampered { by: None, request };
+            return std::iter::once(tampered).chain(word.notice(Notice::PreviewAltered)).collect();
+        }
+        if !Selection::parse(words).is_ok_and(|selection| selection.what == What::Ticked) {
+            return word.approve(run, words);
         }
         let (permission, boxes) = (self.permission(), seen.boxes.clone());
         let looked = Fact::BoxesTicked { by, permission, request, boxes, counted: false };
@@ -148,7 +154,7 @@ impl Reading<'_> {
     /// A request whose preview is gone cannot be answered by anybody who has not read it; it is put up anew.
     pub(super) fn preview_deleted(&self, comment: CommentId) -> Vec<Fact> {
         let request = self.record.preview_request(comment).filter(|request| !request.void);
-        let by = self.event.actor.clone();
+        let by = Some(self.event.actor.clone());
         request.map(|request| Fact::PreviewTampered { by, request: request.number }).into_iter().collect()
     }
 
@@ -159,7 +165,7 @@ impl Reading<'_> {
         };
         let by = self.event.actor.clone();
         if !seen.intact {
-            return vec![Fact::PreviewTampered { by, request: seen.request }];
+            return vec![Fact::PreviewTampered { by: Some(by), request: seen.request }];
         }
         let right = Right::of(&Command::Approve { what: String::new() });
         let counted = right.judge(&by, self.permission(), false) == Verdict::Allowed;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Limits, Resource};
+use super::confirm::Mismatch;
 use super::crew::CrewFact;
 use super::effect::Key;
 use super::notice::{AskProblem, LeftOut, Notice, StopReason, Trigger};
@@ -43,6 +44,12 @@ pub enum Fact {
         needs: Permission,
         has: Permission,
         comment: Option<CommentId>,
+    },
+    /// A delivery told of words that the forge does not have like that. Nothing follows from it.
+    CommentUnconfirmed {
+        by: Account,
+        comment: CommentId,
+        mismatch: Mismatch,
     },
     /// A word to the bot that is answered with a comment and changes nothing.
     Noticed {
@@ -179,8 +186,15 @@ pub enum Fact {
     },
     /// Somebody changed the words of a preview: it is void, and put up anew.
     PreviewTampered {
-        by: Account,
+        /// `None`: it was found like that, and nobody knows who did it.
+        by: Option<Account>,
         request: u32,
+    },
+    /// Somebody who approved may not approve any more: what they approved is put up again.
+    ApprovalVoided {
+        by: Account,
+        permission: Permission,
+        actions: Vec<ActionId>,
     },
     Approved {
         actor: Actor,
@@ -323,6 +337,7 @@ impl Fact {
             self,
             Self::Refused { .. }
                 | Self::Noticed { .. }
+                | Self::CommentUnconfirmed { .. }
                 | Self::LanguageSeen { .. }
                 | Self::Forgotten { .. }
                 | Self::Replied { .. }
@@ -361,7 +376,10 @@ impl Fact {
             Self::Talk(fact) => fact.spoken_in(),
             Self::Replan(fact) => fact.spoken_in(),
             Self::Crew(fact) => fact.spoken_in(),
-            Self::Replied { .. }
+            // The comment itself may still come.
+            Self::CommentUnconfirmed { .. }
+            | Self::ApprovalVoided { .. }
+            | Self::Replied { .. }
             | Self::LanguageSeen { .. }
             | Self::Forgotten { .. }
             | Self::DescriptionEdited { .. }

@@ -18,6 +18,7 @@ mod answers;
 mod apply;
 mod budget;
 mod commands;
+mod confirm;
 mod converse;
 mod crew;
 mod crewed;
@@ -53,6 +54,7 @@ mod work;
 
 pub use answers::TicksSeen;
 pub use budget::{Limits, Reached, Resource, Spent};
+pub use confirm::{Mismatch, confirm, rests_on};
 pub use converse::Interactive;
 pub use crew::{CrewFact, CrewState, Escalation, EscalationState, Fallback, Plea, Reminder, Taken};
 pub use document::{DOCUMENT_LABEL, document_read};

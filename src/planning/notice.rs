@@ -88,6 +88,8 @@ pub enum Notice {
     BadApproval {
         why: String,
     },
+    /// An approval of what the preview no longer says as it was posted; it is posted anew.
+    PreviewAltered,
     /// An approval that would cover actions of which the preview does not show everything; nothing of it counts.
     UnreadableActions {
         actions: Vec<ActionId>,

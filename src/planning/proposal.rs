@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::run::{Revision, Run};
+use super::work::Work;
 use crate::domain::{Account, AccountId, CommentId, Millis};
 use crate::plan::ActionId;
 
@@ -151,7 +152,7 @@ impl Run {
         let undecided: Vec<ActionId> = plan
             .actions()
             .filter(|action| {
-                !self.work.contains_key(&action.id)
+                self.work.get(&action.id).is_none_or(Work::is_here_alone)
                     && !plan.left_out.contains_key(&action.id)
                     && !self.skipped.contains_key(&action.task_id)
                     && !self.is_approved(plan, &action.id)
@@ -160,6 +161,68 @@ impl Run {
             .collect();
         if let Some(plan) = self.revisions.last_mut() {
             plan.undecided = undecided;
+        }
+    }
+
+    /// The people whose word lets these actions run; where the policy let them through, nobody's.
+    #[must_use]
+    pub fn approvers<'a>(&'a self, actions: &BTreeSet<&ActionId>) -> BTreeMap<AccountId, &'a Account> {
+        let approvals = self.revisions.iter().flat_map(|plan| {
+            let counts = |approval: &&Approval| {
+                approval.actions.iter().any(|(id, digest)| {
+                    actions.contains(id) && plan.specs.get(id).is_some_and(|spec| spec.digest == *digest)
+                })
+            };
+            plan.approvals.iter().filter(counts)
+        });
+        approvals.filter_map(|approval| approval.by.as_ref()).map(|by| (by.id, by)).collect()
+    }
+
+    /// What this account has approved.
+    #[must_use]
+    pub fn approved_by(&self, account: &Account) -> Vec<ActionId> {
+        let approvals = self.revisions.iter().flat_map(|plan| &plan.approvals);
+        let theirs = approvals.filter(|approval| approval.by.as_ref().is_some_and(|by| by.id == account.id));
+        let actions: BTreeSet<&ActionId> = theirs.flat_map(|approval| approval.actions.keys()).collect();
+        actions.into_iter().cloned().collect()
+    }
+
+    /// The actions whose changes are committed here, and not on the forge yet.
+    #[must_use]
+    pub fn unpushed(&self) -> BTreeSet<&ActionId> {
+        self.work.iter().filter(|(_, work)| work.is_here_alone()).map(|(id, _)| id).collect()
+    }
+
+    /// Of these, one that is approved no longer: what it changed must not leave this machine.
+    #[must_use]
+    pub fn unpushed_and_unapproved(&self) -> Option<&ActionId> {
+        let is_approved = |id: &ActionId| {
+            let plan = self.revisions.iter().rev().find(|plan| plan.specs.contains_key(id));
+            plan.is_some_and(|plan| self.is_approved(plan, id))
+        };
+        self.unpushed().into_iter().find(|id| !is_approved(id))
+    }
+
+    /// What was approved by this account is approved no more, in whichever plan. What has begun and is not done, is to be
+    /// decided about anew as well.
+    pub(super) fn void_approvals(&mut self, by: &Account) {
+        let Some(newest) = self.revisions.len().checked_sub(1) else { return };
+        let mut lost = BTreeSet::new();
+        for (at, plan) in self.revisions.iter_mut().enumerate() {
+            for approval in
+                plan.approvals.extract_if(.., |approval| approval.by.as_ref().is_some_and(|a| a.id == by.id))
+            {
+                lost.extend(approval.actions.into_keys());
+            }
+            if at == newest {
+                plan.requests.iter_mut().for_each(|request| request.void = true);
+                plan.changed = vec![format!("@{} may no longer approve", by.login)];
+            }
+        }
+        for id in lost.iter().filter(|id| self.work.is_at_work(id)).cloned().collect::<Vec<_>>() {
+            if self.plan().is_some_and(|plan| !self.is_approved(plan, &id)) {
+                self.work.forget(&id);
+            }
         }
     }
 

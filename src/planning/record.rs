@@ -271,6 +271,7 @@ fn said_once(owed: &Owed) -> Option<String> {
             | Notice::NotPaused
             | Notice::NothingToAnswer { .. }
             | Notice::BadApproval { .. }
+            | Notice::PreviewAltered
             | Notice::UnreadableActions { .. }
             | Notice::LeftOutOfApproval { .. }
             | Notice::CannotSkip { .. }

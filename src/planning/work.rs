@@ -46,6 +46,14 @@ pub struct Work {
     pub ended: Option<Ended>,
 }
 
+impl Work {
+    /// Whether it has changed something that is not on the forge yet.
+    pub(super) fn is_here_alone(&self) -> bool {
+        let evidence = self.ended.as_ref().map(|ended| &ended.evidence);
+        evidence.is_some_and(|evidence| evidence.commit.is_some() && evidence.pushed != Some(true))
+    }
+}
+
 /// One call of a worker, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {

@@ -357,6 +357,12 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("the time: the approval has run out", "承認の期限切れ"),
     ("the tool behind it", "使用するツール"),
     ("its target", "対象"),
+    ("the preview: somebody edited or deleted it", "プレビュー (誰かが編集または削除しました)"),
+    ("@{} may no longer approve", "@{0} に承認の権限がなくなりました"),
+    (
+        "Action {} is done, but not approved any more, so I do not push the branch.",
+        "アクション {0} は実行済みですが、承認が無効になったため、ブランチをプッシュしません。",
+    ),
     ("the preview: @{} edited or deleted it", "プレビュー (@{0} が編集または削除しました)"),
     // Risk.
     ("steers CI, hooks, agents or ownership", "CI、フック、エージェント、所有者に関わる"),

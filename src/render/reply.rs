@@ -56,6 +56,7 @@ fn answer(to: &str, notice: &Notice, record: &Record, voice: &Voice) -> String {
             .to_owned(),
         Notice::NothingToAnswer { verb } => nothing_to_answer(verb, record.run.as_deref(), lang, voice),
         Notice::BadApproval { why } => bad_approval(to, why, lang, voice),
+        Notice::PreviewAltered => preview_altered(to, lang),
         Notice::UnreadableActions { actions } => unreadable_actions(to, actions, lang, voice),
         Notice::LeftOutOfApproval { left_out } => left_out_of_approval(left_out, lang),
         Notice::CannotSkip { step, why } => cannot_skip(&line(step, 40), why, lang),
@@ -227,6 +228,19 @@ fn bad_approval(to: &str, why: &str, lang: Lang, voice: &Voice) -> String {
     )
 }
 
+fn preview_altered(to: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "@{to}, nothing is approved yet: somebody edited or deleted a part of the preview, so it no longer says what \
+             would be approved. I put it up again below."
+        ),
+        format!(
+            "@{to} さん、まだ何も承認されていません。プレビューの一部が編集または削除されたため、内容を確認できません。\
+             改めて下に掲載します。"
+        ),
+    )
+}
+
 fn unreadable_actions(to: &str, actions: &[ActionId], lang: Lang, voice: &Voice) -> String {
     let numbers: Vec<&str> = actions.iter().map(number_of).collect();
     let (all, list) = (numbers.join(","), numbers.join(", "));
@@ -235,13 +249,13 @@ fn unreadable_actions(to: &str, actions: &[ActionId], lang: Lang, voice: &Voice)
     let reject = voice.command("reject why");
     lang.pick(
         format!(
-            "{to} nothing is approved yet: the preview does not show all of action {list}, because a part is too long \
+            "@{to}, nothing is approved yet: the preview does not show all of action {list}, because a part is too long \
              or looks like a secret. `planwright history export --plans DIR` on the server writes it out whole. Then \
              name the numbers that you mean one by one, as in {this}, leave these out with {except}, or send me back \
              with {reject}."
         ),
         format!(
-            "{to} まだ何も承認されていません。アクション {list} は、長すぎるか秘密情報に見える部分があるため、プレビューに全体が表示されていません。\
+            "@{to} さん、まだ何も承認されていません。アクション {list} は、長すぎるか秘密情報に見える部分があるため、プレビューに全体が表示されていません。\
              サーバー上の `planwright history export --plans DIR` で全体を確認できます。そのうえで {this} のように番号を一つずつ指定するか、\
              {except} で除外するか、{reject} で差し戻してください。"
         ),
@@ -453,6 +467,7 @@ mod tests {
             | Notice::NotPaused
             | Notice::NothingToAnswer { .. }
             | Notice::BadApproval { .. }
+            | Notice::PreviewAltered
             | Notice::UnreadableActions { .. }
             | Notice::LeftOutOfApproval { .. }
             | Notice::CannotSkip { .. }
@@ -491,6 +506,7 @@ mod tests {
             Notice::NotPaused,
             Notice::NothingToAnswer { verb: text("approve") },
             Notice::BadApproval { why: text("there is no action `7`") },
+            Notice::PreviewAltered,
             Notice::UnreadableActions { actions: vec![ActionId(text("a4")), ActionId(text("a7"))] },
             Notice::LeftOutOfApproval { left_out: vec![left_out(2), left_out(3)] },
             Notice::LeftOutOfApproval { left_out: (1..=32).map(left_out).collect() },

@@ -588,7 +588,7 @@ fn changed_asking(dice: &mut Dice, open: &Play) -> Option<&'static str> {
             return Some("no preview yet");
         }
         2 => {
-            play.tell(Fact::PreviewTampered { by: maria(), request: request.number });
+            play.tell(Fact::PreviewTampered { by: Some(maria()), request: request.number });
             assert_eq!(ask(&play, &by, PREVIEW.0 + 1, words), Err(Refusal::NothingAsked));
             let ids = play.ids();
             assert_stand_still(play, &ids, "void");

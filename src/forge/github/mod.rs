@@ -170,6 +170,16 @@ impl Github {
             .await
     }
 
+    pub(super) async fn comment(&self, t: &ThreadRef, id: CommentId) -> Result<Option<Comment>, ForgeError> {
+        let gh = self.speaker(t).await?;
+        let found: IssueComment = match self.client().ask(&gh, &Ask::get(comment(t, id))).await {
+            Err(ForgeError::NotFound(_)) => return Ok(None),
+            found => found?,
+        };
+        // GitHub finds a comment anywhere in the repository.
+        Ok(found.is_of(t).then(|| found.comment()))
+    }
+
     pub(super) async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
         let gh = self.writer(t).await?;
         let ask = Ask::create(format!("{}/comments", issue(t)), json!({ "body": body }));

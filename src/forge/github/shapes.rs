@@ -211,6 +211,7 @@ pub(super) struct Repositories {
 #[derive(Deserialize)]
 pub(super) struct IssueComment {
     id: i64,
+    issue_url: Option<String>,
     body: Option<String>,
     user: Option<User>,
     created_at: Option<String>,
@@ -218,6 +219,12 @@ pub(super) struct IssueComment {
 }
 
 impl IssueComment {
+    /// Whether it stands on this thread, in whose repository it was found.
+    pub(super) fn is_of(&self, t: &ThreadRef) -> bool {
+        let number = self.issue_url.as_deref().and_then(|url| url.rsplit('/').next()?.parse().ok());
+        number == Some(t.number)
+    }
+
     pub(super) fn comment(self) -> Comment {
         Comment {
             id: CommentId(self.id),

@@ -119,6 +119,13 @@ impl Gitlab {
         Ok(notes.into_iter().filter(Note::is_public_comment).map(Note::comment).collect())
     }
 
+    pub(super) async fn comment(&self, t: &ThreadRef, id: CommentId) -> Result<Option<Comment>, ForgeError> {
+        match self.client().ask::<Note>(OnThread::get(t, &note(id))).await {
+            Err(ForgeError::NotFound(_)) => Ok(None),
+            found => Ok(Some(found?).filter(Note::is_public_comment).map(Note::comment)),
+        }
+    }
+
     pub(super) async fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
         let note = self.change(Method::POST, t, "/notes").form("body", body);
         Ok(CommentId(self.client().ask::<Created>(note).await?.id))

@@ -141,6 +141,10 @@ impl Local {
         self.see(&t.project, |world| world.comments(t))
     }
 
+    pub(super) fn comment(&self, t: &ThreadRef, id: CommentId) -> Result<Option<Comment>, ForgeError> {
+        Ok(self.comments(t)?.into_iter().find(|comment| comment.id == id))
+    }
+
     pub(super) fn create_comment(&self, t: &ThreadRef, body: &str) -> Result<CommentId, ForgeError> {
         self.act(&t.project, Permission::Read, |world, bot, now| {
             world.comment(t, bot, body, now)?;

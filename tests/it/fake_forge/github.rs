@@ -262,6 +262,12 @@ fn comment_route(stage: &Stage, asked: &Asked, t: &ThreadRef, id: CommentId, res
         stage.world.look(|world| world.must(&t.project, bot, needs))
     };
     Ok(match (asked.method.as_str(), rest) {
+        ("GET", []) => {
+            let mut found = comments(stage, t).into_iter().find(|c| c["id"] == id.0).unwrap_or_default();
+            found["issue_url"] =
+                json!(format!("https://forge.invalid/repos/{}/issues/{}", t.project.path(), t.number));
+            Reply::ok(found)
+        }
         ("PATCH", []) => match too_long(&body) {
             Some(refusal) => refusal,
             None => {

@@ -167,6 +167,9 @@ fn note_route(stage: &Stage, asked: &Asked, t: &ThreadRef, id: CommentId) -> Ans
     let found =
         stage.world.look(|world| world.thread(t).map(|s| s.comments.iter().find(|c| c.id == id).cloned()))?;
     let Some(found) = found else { return Ok(not_found("404 Note Not Found")) };
+    if asked.method == http::Method::GET {
+        return Ok(Reply::ok(note(stage, &found)));
+    }
     let needs = if found.author == bot { Permission::Read } else { Permission::Maintain };
     stage.world.look(|world| world.must(&t.project, bot, needs))?;
     Ok(match asked.method.as_str() {

@@ -29,6 +29,7 @@ pub(crate) mod repo;
 mod restart;
 mod retention;
 mod secrets;
+mod shown;
 mod signals;
 mod standstill;
 pub(crate) mod talk;
