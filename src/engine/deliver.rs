@@ -142,7 +142,9 @@ pub(super) async fn put_away(errand: &Errand) -> Closed {
             let (run, bench) = errand.ready().await?;
             expect_approved(run)?;
             if !lost_before_push(&errand.ctx, &errand.thread, run, None).await?.is_empty() {
-                return Err(Trouble::lasting("somebody who approved the work may no longer do so"));
+                return Err(Trouble::lasting(
+                    "Somebody who approved the work may no longer approve, so I do not push it.",
+                ));
             }
             push_branch(&bench, run, &remote(&errand.ctx, &errand.thread.project).await?).await?;
         }

@@ -6,7 +6,7 @@ use super::settings::{Settled, settings};
 use crate::config::RepoSettings;
 use crate::domain::{
     Account, AccountKind, Command, CommentId, Event, EventKind, Lang, Millis, Project, Spoken, Thread,
-    parse_command,
+    ThreadRef, parse_command,
 };
 use crate::forge::{Forge, ForgeError};
 use crate::intake::translate::{Confidential, Translated, translate};
@@ -69,6 +69,9 @@ async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeE
     let broken = |error: StoreError| ForgeError::Broken(error.to_string());
     let Some(key) = ctx.store.comment_key(&event.thread, id).await.map_err(broken)? else { return Ok(false) };
     let (store, now) = (&ctx.store, ctx.now());
+    if is_gone && is_there(ctx, &event.thread, id).await? {
+        return Ok(false);
+    }
     if is_us(ctx, event).await? || !ctx.redraws.may_draw(&event.thread, &key, now) {
         return Ok(false);
     }
@@ -79,6 +82,14 @@ async fn alters(ctx: &Ctx, desk: &Desk, events: &[Event]) -> Result<bool, ForgeE
     };
     // A lost lease is found by the append that follows.
     noted.map(|_| true).map_err(broken)
+}
+
+/// Whether a comment that is said to be deleted is still there.
+async fn is_there(ctx: &Ctx, thread: &ThreadRef, id: CommentId) -> Result<bool, ForgeError> {
+    match ctx.forge(thread.project.forge) {
+        Ok(forge) => Ok(forge.comment(thread, id).await?.is_some()),
+        Err(_) => Ok(false),
+    }
 }
 
 /// What a person does to the card is no answer, and no program is argued with. A preview is never written twice, and boxes

@@ -67,7 +67,8 @@ pub fn confirm(event: &Event, bot: &Account, found: Option<&Comment>) -> Result<
         EventKind::CommentDeleted { .. } => {
             return found.map_or(Ok(()), |_| Err(Mismatch::StillThere));
         }
-        // Boxes in a comment of ours: somebody else has edited it.
+        // What is told to be edited steers at most, and decides nothing. Boxes in a comment of ours: somebody else has
+        // edited it.
         EventKind::CommentEdited { comment } => (comment, bot.id, true),
         // The forges do not tell whether a review was edited.
         EventKind::Reviewed { comment, .. } => (comment, event.actor.id, true),
@@ -89,7 +90,7 @@ pub fn confirm(event: &Event, bot: &Account, found: Option<&Comment>) -> Result<
         Err(Mismatch::OtherAuthor)
     } else if plain(&found.body) != plain(&told.body) {
         Err(Mismatch::OtherText)
-    } else if found.edited && !may_be_edited {
+    } else if found.edited && !told.edited && !may_be_edited {
         Err(Mismatch::Edited)
     } else {
         Ok(())
@@ -118,6 +119,7 @@ mod tests {
         let told =
             |kind| Event { thread: thread.clone(), actor: Account::person(2, "maria"), at: None, kind };
         let created = told(EventKind::CommentCreated { comment: comment(2, "/approve\r\n", false) });
+        let remark = told(EventKind::CommentCreated { comment: comment(2, "/approve", true) });
         let reviewed =
             told(EventKind::Reviewed { comment: comment(2, "/approve", false), asks_for_changes: false });
         let ticked = told(EventKind::CommentEdited { comment: comment(1, "- [x] **1**", true) });
@@ -128,6 +130,7 @@ mod tests {
             (&created, Some(comment(3, "/approve", false)), Err(Mismatch::OtherAuthor)),
             (&created, Some(comment(2, "/approve 1", false)), Err(Mismatch::OtherText)),
             (&created, Some(comment(2, "/approve", true)), Err(Mismatch::Edited)),
+            (&remark, Some(comment(2, "/approve", true)), Ok(())),
             (&reviewed, Some(comment(2, "/approve", true)), Ok(())),
             (&reviewed, Some(comment(3, "/approve", true)), Err(Mismatch::OtherAuthor)),
             (&ticked, Some(comment(1, "- [x] **1**", true)), Ok(())),

@@ -357,6 +357,10 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("the time: the approval has run out", "承認の期限切れ"),
     ("the tool behind it", "使用するツール"),
     ("its target", "対象"),
+    (
+        "Somebody who approved the work may no longer approve, so I do not push it.",
+        "作業を承認した人に承認の権限がなくなったため、プッシュしません。",
+    ),
     ("the preview: somebody edited or deleted it", "プレビュー (誰かが編集または削除しました)"),
     ("@{} may no longer approve", "@{0} に承認の権限がなくなりました"),
     (

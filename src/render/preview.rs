@@ -6,7 +6,7 @@
 //! is made. What does not fit into one comment goes into further ones. An action whose target or arguments cannot be
 //! read whole all the same is listed as [`Preview::unreadable`]: approving everything does not cover it.
 
-use super::preview_entry::{Entry, Redact, Style, entry};
+use super::preview_entry::{Entry, Progress, Redact, Style, entry};
 use super::sentences::reason;
 use super::status::{actions, short, usd};
 use super::words::{count, fits};
@@ -31,18 +31,12 @@ pub struct Preview {
 
 #[must_use]
 pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice, redact: Redact<'_>) -> Preview {
-    let style = Style { voice, lang: run.lang, redact };
-    let [large, small] = SIZES.map(|size| preview_of(run, plan, request, style, size));
+    let style = |size| Style { voice, lang: run.lang, redact, size };
+    let [large, small] = SIZES.map(|size| preview_of(run, plan, request, style(size)));
     if large.parts.len() <= FEW_PARTS { large } else { small }
 }
 
-fn preview_of(
-    run: &Run,
-    plan: &Revision,
-    request: &Request,
-    style: Style<'_>,
-    size: (usize, usize),
-) -> Preview {
+fn preview_of(run: &Run, plan: &Revision, request: &Request, style: Style<'_>) -> Preview {
     let mut begin = summary(run, plan, request);
     if !request.changed.is_empty() {
         let what: Vec<String> =
@@ -56,8 +50,13 @@ fn preview_of(
         );
     }
     let listed = plan.actions().filter(|action| request.wanted.contains_key(&action.id));
+    let unpushed = run.unpushed();
     let entries: Vec<Entry> = listed
-        .filter_map(|action| plan.specs.get(&action.id).map(|spec| entry(action, spec, request, style, size)))
+        .filter_map(|action| {
+            let is_done = unpushed.contains(&action.id);
+            let progress = if is_done { Progress::DoneHere } else { Progress::ToDo };
+            Some(entry(action, plan.specs.get(&action.id)?, request, progress, style))
+        })
         .collect();
     let unreadable = entries.iter().filter(|entry| !entry.is_whole).map(|entry| entry.id.clone()).collect();
     let bodies = split(&begin, &entries, &how_to(request, run.lang, style.voice));

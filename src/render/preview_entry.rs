@@ -31,6 +31,16 @@ pub(super) struct Style<'a> {
     pub voice: &'a Voice,
     pub lang: Lang,
     pub redact: Redact<'a>,
+    /// How many characters of a purpose are shown, and how many lines of a diff.
+    pub size: (usize, usize),
+}
+
+/// How far an action has come that is put up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    ToDo,
+    /// It was approved before and is done, but not on the forge yet.
+    DoneHere,
 }
 
 /// One action in the preview.
@@ -52,10 +62,10 @@ pub(super) fn entry(
     action: &Action,
     spec: &Spec,
     request: &Request,
+    progress: Progress,
     style: Style<'_>,
-    (words, most_lines): (usize, usize),
 ) -> Entry {
-    let lang = style.lang;
+    let (lang, (words, most_lines)) = (style.lang, style.size);
     let target = target(action, spec, style);
     let mut is_whole = target.is_whole;
     let mut text = format!(
@@ -73,7 +83,13 @@ pub(super) fn entry(
     if !purpose.is_empty() {
         let _ = write!(text, "  \n  {purpose}");
     }
-    if spec.open {
+    if progress == Progress::DoneHere {
+        let done = lang.pick(
+            "It is done already, but not pushed: you approve that it leaves my server.",
+            "実行済みですが、まだプッシュしていません。承認すると、サーバーの外に出ます。",
+        );
+        let _ = write!(text, "  \n  _{done}_");
+    } else if spec.open {
         let _ = write!(text, "  \n  _{}_", open_words(action, lang));
     }
     let blocks = [arguments(action, style), diff(spec, style, most_lines)];

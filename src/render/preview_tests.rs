@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::fixtures::{action, at, github, gitlab, plan, run};
 use super::preview::{Preview, SIZES, estimate, preview, read_boxes};
-use super::preview_entry::{Style, entry, fenced};
+use super::preview_entry::{Progress, Style, entry, fenced};
 use crate::actions::{Excerpt, Finding, Found, Ground, Offered, Order, Spec, examine};
 use crate::domain::{Lang, Millis};
 use crate::plan::{Action, ActionId, ActionKind, ActionSpec};
@@ -149,7 +149,12 @@ fn boxes_are_read_and_emptied() {
 fn nothing_ends_a_diff_early() {
     let voice = github();
     let diff = |text: &str, lang| {
-        fenced(&Excerpt::of(text, 2, 20), "diff", Style { voice: &voice, lang, redact: &keep }).text
+        fenced(
+            &Excerpt::of(text, 2, 20),
+            "diff",
+            Style { voice: &voice, lang, redact: &keep, size: SIZES[0] },
+        )
+        .text
     };
     let text = diff("+```\n+</details> \u{202e}x", Lang::English);
     assert!(text.starts_with("  ````diff\n") && text.ends_with("\n  ````"), "{text}");
@@ -192,19 +197,19 @@ fn a_tool_is_shown_with_its_arguments() {
     let (action, spec) = calling(&text.to_string());
     let request = asked_for(&action);
     let voice = github();
-    let style = Style { voice: &voice, lang: Lang::English, redact: &keep };
-    let shown = entry(&action, &spec, &request, style, SIZES[0]);
+    let style = Style { voice: &voice, lang: Lang::English, redact: &keep, size: SIZES[0] };
+    let shown = entry(&action, &spec, &request, Progress::ToDo, style);
     assert!(shown.is_whole);
     insta::assert_snapshot!("arguments", shown.text);
     let (ticked, _) = read_boxes(&shown.text);
     assert_eq!(ticked, [], "no argument is taken for a box");
     let (action, spec) = calling("{}");
     assert!(
-        entry(&action, &spec, &request, style, SIZES[0]).text.contains("{}"),
+        entry(&action, &spec, &request, Progress::ToDo, style).text.contains("{}"),
         "that there are none is seen as well"
     );
     let (action, spec) = calling(&serde_json::json!({ "long": "x".repeat(30_000) }).to_string());
-    let shown = entry(&action, &spec, &request, style, SIZES[0]);
+    let shown = entry(&action, &spec, &request, Progress::ToDo, style);
     assert!(!shown.is_whole);
     insta::assert_snapshot!("arguments_that_are_too_long", shown.text);
 }

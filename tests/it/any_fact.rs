@@ -222,9 +222,11 @@ fn spec() -> Value {
         json!({"state": "after", "action": action_id()}),
         json!({"state": "no_target"}),
     ]);
+    let line = json!({"text": words(), "more_chars": any([json!(1), json!(7)])});
+    let excerpt = json!({"lines": some(line), "more_lines": any([json!(0), json!(3)])});
     let preflight = json!({
         "exists": yes_or_no(), "overwrite": yes_or_no(), "before": before, "added": 1, "removed": 0,
-        "diff": maybe(words()),
+        "diff": maybe(excerpt),
     });
     json!({
         "id": action_id(), "path": maybe(json!("a.txt")), "risk": any([json!("low"), json!("medium"), json!("high")]),
@@ -333,6 +335,7 @@ fn people() -> Vec<Value> {
         json!({"type": "language_seen", "lang": any([json!("japanese"), json!("english")])}),
         json!({"type": "refused", "by": who(), "what": "approve", "needs": "write", "has": "read", "comment": maybe(comment())}),
         json!({"type": "noticed", "by": who(), "notice": any(notices), "comment": maybe(comment())}),
+        json!({"type": "comment_unconfirmed", "by": who(), "comment": comment(), "mismatch": any([json!("missing"), json!("edited")])}),
         json!({"type": "replied", "key": any([json!("reply/1"), json!("reply/9")]), "comment": maybe(comment())}),
         json!({"type": "comment_arrived", "by": who(), "permission": right(), "comment": comment(), "used": yes_or_no()}),
         json!({"type": "description_edited", "by": who(), "permission": right(), "used": yes_or_no()}),
@@ -370,9 +373,10 @@ fn approved() -> Vec<Value> {
     let amount = any([json!(5), json!(0), json!(u64::MAX)]);
     vec![
         json!({"type": "approval_requested", "actor": actor(), "reason": "r", "request": number(), "wanted": some(wanted), "not_requester": yes_or_no(), "digest": "d", "changed": [], "risk_score": 0.5, "counts": counts()}),
-        json!({"type": "preview_posted", "request": number(), "comment": comment()}),
+        json!({"type": "preview_posted", "request": number(), "comments": some(comment()), "unreadable": some(action_id())}),
         json!({"type": "boxes_ticked", "by": who(), "permission": right(), "request": number(), "boxes": some(action_id()), "counted": yes_or_no()}),
-        json!({"type": "preview_tampered", "by": who(), "request": number()}),
+        json!({"type": "preview_tampered", "by": maybe(who()), "request": number()}),
+        json!({"type": "approval_voided", "by": who(), "permission": right(), "actions": some(action_id())}),
         json!({"type": "approved", "actor": actor(), "by": maybe(who()), "reason": "", "request": maybe(number()), "actions": some(named_action()), "left_out": some(left_out), "note": "", "comment": maybe(comment()), "counts": counts()}),
         json!({"type": "rejected", "actor": actor(), "by": who(), "reason": words(), "request": number(), "comment": maybe(comment()), "counts": counts()}),
         json!({"type": "step_skipped", "by": who(), "step": step_id(), "comment": maybe(comment())}),

@@ -59,6 +59,8 @@ const WRONG: &str = "let wrong = ";
 
 /// These are read in the history alone, which is in English, or are nothing but the frame of others.
 const NEVER_SHOWN: &[&str] = &[
+    // People are told in words of their own (`render::reply`).
+    "these actions cannot be read whole in the preview, so they have to be named one by one",
     "every action is possible",
     "some actions are not possible",
     "cancelled by @gap",

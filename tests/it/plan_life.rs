@@ -414,34 +414,3 @@ fn a_run_looks_back_every_few_actions_after_failures_and_not_too_often() {
         assert_eq!(found, expected, "{actions} actions, every {interval}, at most {most}, {failing:?} fails");
     }
 }
-
-/// A journal as an earlier version left it: one action is done, a worker has asked to write in the next, and somebody has
-/// paused. It folds, what was approved is still approved, and it goes on exactly there.
-#[test]
-fn a_run_of_an_earlier_version_goes_on_where_it_was() {
-    let stored = include_str!("../fixtures/journal/acting.jsonl");
-    let entries = stored.lines().map(|line| {
-        let own: Value = serde_json::from_str(line).unwrap();
-        let run = own["run"].as_str().map(|id| RunId(id.to_owned()));
-        let seq = own["seq"].as_i64().unwrap();
-        Entry::from_line(seq, Millis(1_800_000_000_000 + seq), run, line).unwrap()
-    });
-    let entries: Vec<Entry> = entries.collect();
-    let mut record = Record::fold(&entries);
-    let (run, policy) = (record.live_run().unwrap(), Policy::default());
-    assert_eq!(plan_tool::get_state(run).unwrap().status, PlanStatus::Executing);
-    assert_eq!(plan_tool::execute(run, &policy), vec![], "it is paused");
-    let plan = run.plan().unwrap();
-    for action in plan.actions() {
-        let spec = &plan.specs[&action.id];
-        let digest = planwright::actions::action_digest(action, spec, plan.ground.as_ref().unwrap());
-        assert_eq!(digest, spec.digest, "the name of {} is what it was", action.id);
-        assert!(run.is_approved(plan, &action.id), "{}", action.id);
-    }
-    let (seq, run) = (record.seq + 1, Some(run.id.clone()));
-    let fact = plan_tool::mark_pending(&maria(), Pending::No, None);
-    record.apply(&Entry { seq, at: Millis(1_800_000_000_000 + seq), run, fact });
-    let effects = plan_tool::execute(record.live_run().unwrap(), &policy);
-    let [Effect::Use { action, call, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((action.0.as_str(), call.name()), ("a2", "write_file"));
-}

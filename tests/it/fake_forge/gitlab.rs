@@ -157,6 +157,12 @@ fn thread_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> A
             let id = CommentId(id.parse().unwrap_or_default());
             award_route(stage, asked, t, Some(id), rest)?
         }
+        ("GET", ["notes", id]) => {
+            match notes(stage, asked, t).into_iter().find(|note| note["id"].to_string() == *id) {
+                Some(note) => Reply::ok(note),
+                None => not_found("404 Note Not Found"),
+            }
+        }
         (_, ["notes", id]) => note_route(stage, asked, t, CommentId(id.parse().unwrap_or_default()))?,
         _ => not_found("404 Not Found"),
     })
@@ -167,9 +173,6 @@ fn note_route(stage: &Stage, asked: &Asked, t: &ThreadRef, id: CommentId) -> Ans
     let found =
         stage.world.look(|world| world.thread(t).map(|s| s.comments.iter().find(|c| c.id == id).cloned()))?;
     let Some(found) = found else { return Ok(not_found("404 Note Not Found")) };
-    if asked.method == http::Method::GET {
-        return Ok(Reply::ok(note(stage, &found)));
-    }
     let needs = if found.author == bot { Permission::Read } else { Permission::Maintain };
     stage.world.look(|world| world.must(&t.project, bot, needs))?;
     Ok(match asked.method.as_str() {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use planwright::domain::{EventKind, ForgeKind, Millis};
+use planwright::domain::{DiffLine, ForgeKind, Millis};
 use planwright::engine::now;
-use planwright::forge::local::{NewReview, NewThread, Verdict};
+use planwright::forge::local::NewThread;
 use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
@@ -205,13 +205,12 @@ async fn a_review_comment_during_the_work_is_looked_at_before_the_next_action() 
         scene.model.misbehave(Misbehaviour::Slow(Duration::from_millis(1_500)));
         assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
         scene.until_seen("the worker is asked", |scene| !asked(scene, "worker_turn").is_empty()).await;
-        let review = NewReview { verdict: Verdict::Comments, body: "Please keep this line." };
-        let mut event = scene.act(|world, thread, now| world.review(thread, MARIA, review, now));
-        let EventKind::Reviewed { comment, .. } = event.kind else { panic!("{event:?}") };
-        event.kind = EventKind::ReviewCommented { comment };
-        bot.hears(&event).await;
+        let on = DiffLine { path: "src/fast.rs".to_owned(), line: Some(1) };
+        let words = (on, "Please keep this line.");
+        bot.hears(&scene.act(|world, thread, now| world.review_line(thread, MARIA, words, now))).await;
         assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
-        assert_eq!(scene.entries("comment_arrived")[0]["used"], true, "{kind}");
+        let arrived = scene.entries("comment_arrived");
+        assert!(arrived.len() == 1 && arrived[0]["used"] == true, "{kind}: {:?}", scene.facts());
         let facts = scene.facts();
         let first = |entry: &str, after: usize| {
             let found = facts.iter().skip(after).position(|fact| fact == entry).map(|at| at + after);

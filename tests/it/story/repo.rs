@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use planwright::domain::Project;
 
 /// Made afresh for each scene; the bot reaches it by its `file://` address.
+#[derive(Clone)]
 pub(crate) struct Repo {
     pub(crate) bare: PathBuf,
 }
