@@ -69,7 +69,7 @@ impl Explainer {
                 let who = by.as_ref().map_or_else(|| "somebody".to_owned(), at);
                 format!("{who} changed the words of the preview of approval {request}, so it is void")
             }
-            Fact::ApprovalVoided { by, permission, actions: lost } => {
+            Fact::ApprovalVoided { by, permission, actions: lost, .. } => {
                 let now = permission.as_str();
                 format!(
                     "{} ({now}) may no longer approve, so the approval of {} is void",

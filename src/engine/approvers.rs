@@ -32,12 +32,22 @@ impl PermissionCache {
     }
 }
 
-/// The facts that follow from rights which the approvers of these actions have lost; none if all of them still may.
-pub(super) async fn lost(
+/// The facts that follow from rights which the approvers of an action have lost; none if all of them still may.
+pub(super) async fn lost_before(
+    ctx: &Ctx,
+    thread: &ThreadRef,
+    run: &Run,
+    action: &ActionId,
+) -> Result<Vec<Fact>, Trouble> {
+    lost(ctx, thread, run, &[action].into(), Some(action)).await
+}
+
+async fn lost(
     ctx: &Ctx,
     thread: &ThreadRef,
     run: &Run,
     actions: &BTreeSet<&ActionId>,
+    at: Option<&ActionId>,
 ) -> Result<Vec<Fact>, Trouble> {
     let mut facts = vec![];
     for by in run.approvers(actions).into_values() {
@@ -45,13 +55,14 @@ pub(super) async fn lost(
         let right = Right::of(&Command::Approve { what: String::new() });
         if right.judge(by, permission, false) != Verdict::Allowed {
             tracing::warn!(%thread, "@{} approved on {thread} and may no longer do so", by.login);
-            facts.push(Fact::ApprovalVoided { by: by.clone(), permission, actions: run.approved_by(by) });
+            let (by, actions, action) = (by.clone(), run.approved_by(by), at.cloned());
+            facts.push(Fact::ApprovalVoided { by, permission, actions, action });
         }
     }
     Ok(facts)
 }
 
-/// As [`lost`], for everything that a push would bring to the forge: what is committed and not there yet, and the action
+/// As [`lost_before`], for everything that a push would bring to the forge: what is committed and not there yet, and the action
 /// that is being committed.
 pub(super) async fn lost_before_push(
     ctx: &Ctx,
@@ -61,7 +72,7 @@ pub(super) async fn lost_before_push(
 ) -> Result<Vec<Fact>, Trouble> {
     let mut actions = run.unpushed();
     actions.extend(current);
-    lost(ctx, thread, run, &actions).await
+    lost(ctx, thread, run, &actions, None).await
 }
 
 async fn permission_of(ctx: &Ctx, project: &Project, account: &Account) -> Result<Permission, Trouble> {

@@ -47,7 +47,7 @@ pub(super) async fn gate(
     if !signals.is_empty() {
         return Ok(Gate::Facts(signals));
     }
-    let lost = approvers::lost(ctx, thread, run, &[&action.id].into()).await?;
+    let lost = approvers::lost_before(ctx, thread, run, &action.id).await?;
     if !lost.is_empty() {
         return Ok(Gate::Facts(lost));
     }

@@ -278,8 +278,8 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
             Some(by) => format!("the preview: @{} edited or deleted it", by.login),
             None => "the preview: somebody edited or deleted it".to_owned(),
         }];
-    } else if let Fact::ApprovalVoided { by, .. } = fact {
-        run.void_approvals(by);
+    } else if let Fact::ApprovalVoided { by, action, .. } = fact {
+        run.void_approvals(by, action.as_ref());
     } else if let Fact::Approved { by, actions: approved, left_out, .. } = fact {
         let actions = approved.iter().map(|named| (named.id.clone(), named.digest.clone())).collect();
         plan.approvals.push(Approval { by: by.clone(), actions, at });

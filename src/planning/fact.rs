@@ -195,6 +195,9 @@ pub enum Fact {
         by: Account,
         permission: Permission,
         actions: Vec<ActionId>,
+        /// The action at whose turn this was found; what its worker wanted is not done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<ActionId>,
     },
     Approved {
         actor: Actor,

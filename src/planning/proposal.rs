@@ -203,26 +203,18 @@ impl Run {
         self.unpushed().into_iter().find(|id| !is_approved(id))
     }
 
-    /// What was approved by this account is approved no more, in whichever plan. What has begun and is not done, is to be
-    /// decided about anew as well.
-    pub(super) fn void_approvals(&mut self, by: &Account) {
-        let Some(newest) = self.revisions.len().checked_sub(1) else { return };
-        let mut lost = BTreeSet::new();
-        for (at, plan) in self.revisions.iter_mut().enumerate() {
-            for approval in
-                plan.approvals.extract_if(.., |approval| approval.by.as_ref().is_some_and(|a| a.id == by.id))
-            {
-                lost.extend(approval.actions.into_keys());
-            }
-            if at == newest {
-                plan.requests.iter_mut().for_each(|request| request.void = true);
-                plan.changed = vec![format!("@{} may no longer approve", by.login)];
-            }
+    /// What was approved by this account is approved no more, in whichever plan. The action at whose turn that was found
+    /// begins anew once it is approved again. Others that are at work are not: they may be under way at this moment.
+    pub(super) fn void_approvals(&mut self, by: &Account, at: Option<&ActionId>) {
+        for plan in &mut self.revisions {
+            plan.approvals.retain(|approval| approval.by.as_ref().is_none_or(|other| other.id != by.id));
         }
-        for id in lost.iter().filter(|id| self.work.is_at_work(id)).cloned().collect::<Vec<_>>() {
-            if self.plan().is_some_and(|plan| !self.is_approved(plan, &id)) {
-                self.work.forget(&id);
-            }
+        let Some(plan) = self.revisions.last_mut() else { return };
+        plan.requests.iter_mut().for_each(|request| request.void = true);
+        plan.changed = vec![format!("@{} may no longer approve", by.login)];
+        let lost = |id: &&ActionId| self.plan().is_some_and(|plan| !self.is_approved(plan, id));
+        if let Some(action) = at.filter(|action| self.work.is_at_work(action)).filter(lost) {
+            self.work.forget(action);
         }
     }
 

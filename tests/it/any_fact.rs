@@ -376,7 +376,7 @@ fn approved() -> Vec<Value> {
         json!({"type": "preview_posted", "request": number(), "comments": some(comment()), "unreadable": some(action_id())}),
         json!({"type": "boxes_ticked", "by": who(), "permission": right(), "request": number(), "boxes": some(action_id()), "counted": yes_or_no()}),
         json!({"type": "preview_tampered", "by": maybe(who()), "request": number()}),
-        json!({"type": "approval_voided", "by": who(), "permission": right(), "actions": some(action_id())}),
+        json!({"type": "approval_voided", "by": who(), "permission": right(), "actions": some(action_id()), "action": maybe(action_id())}),
         json!({"type": "approved", "actor": actor(), "by": maybe(who()), "reason": "", "request": maybe(number()), "actions": some(named_action()), "left_out": some(left_out), "note": "", "comment": maybe(comment()), "counts": counts()}),
         json!({"type": "rejected", "actor": actor(), "by": who(), "reason": words(), "request": number(), "comment": maybe(comment()), "counts": counts()}),
         json!({"type": "step_skipped", "by": who(), "step": step_id(), "comment": maybe(comment())}),

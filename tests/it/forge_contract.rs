@@ -1,7 +1,7 @@
 //! Purpose: one list of checks that every forge must pass: GitHub with a token, GitHub as an App, GitLab, Local.
 
 use planwright::domain::{
-    Account, AccountId, AccountKind, EventKind, ForgeKind, Millis, Permission, Project, ThreadRef,
+    Account, AccountId, AccountKind, CommentId, EventKind, ForgeKind, Millis, Permission, Project, ThreadRef,
 };
 use planwright::forge::local::{NewThread, Visibility};
 use planwright::forge::{
@@ -135,6 +135,7 @@ on_every_forge!(
     a_change_request_is_one,
     comments_are_written_edited_and_deleted,
     an_edited_comment_is_told_from_others,
+    one_comment_is_found_on_its_thread_alone,
     a_discussion_is_a_comment_that_can_be_edited,
     markers_are_found_over_all_pages,
     system_notes_are_no_comments,
@@ -218,6 +219,26 @@ mod checks {
         assert_eq!(rig.forge.comments(&rig.issue).await.unwrap(), []);
         let edit = rig.forge.edit_comment(&rig.issue, id, "third").await;
         assert!(matches!(edit, Err(ForgeError::NotFound(_))), "{edit:?}");
+    }
+
+    pub(super) async fn one_comment_is_found_on_its_thread_alone(rig: &Rig) {
+        let write = |thread: &ThreadRef, words: &str| {
+            let said = rig.world.with(|world| world.comment(thread, TOM, words, NOW)).unwrap().unwrap();
+            let EventKind::CommentCreated { comment } = said.kind else { unreachable!() };
+            comment
+        };
+        let here = write(&rig.issue, "here");
+        assert_eq!(rig.forge.comment(&rig.issue, here.id).await.unwrap().as_ref(), Some(&here));
+        assert_eq!(rig.forge.comment(&rig.issue, CommentId(here.id.0 + 9)).await.unwrap(), None);
+        let elsewhere = NewThread::titled("Elsewhere", TOM);
+        let other = rig.world.with(|world| world.open(&rig.issue.project, elsewhere, NOW)).unwrap().unwrap();
+        for _ in 0..3 {
+            write(&other.thread, "there");
+        }
+        let there = write(&other.thread, "there");
+        assert_eq!(rig.forge.comment(&rig.issue, there.id).await.unwrap(), None);
+        rig.world.with(|world| world.delete_comment(&rig.issue, here.id, TOM, NOW)).unwrap().unwrap();
+        assert_eq!(rig.forge.comment(&rig.issue, here.id).await.unwrap(), None);
     }
 
     pub(super) async fn an_edited_comment_is_told_from_others(rig: &Rig) {

@@ -158,10 +158,9 @@ fn thread_route(stage: &Stage, asked: &Asked, t: &ThreadRef, rest: &[&str]) -> A
             award_route(stage, asked, t, Some(id), rest)?
         }
         ("GET", ["notes", id]) => {
-            match notes(stage, asked, t).into_iter().find(|note| note["id"].to_string() == *id) {
-                Some(note) => Reply::ok(note),
-                None => not_found("404 Note Not Found"),
-            }
+            let id: i64 = id.parse().unwrap_or_default();
+            let found = notes(stage, asked, t).into_iter().find(|note| note["id"] == id);
+            found.map_or_else(|| not_found("404 Note Not Found"), Reply::ok)
         }
         (_, ["notes", id]) => note_route(stage, asked, t, CommentId(id.parse().unwrap_or_default()))?,
         _ => not_found("404 Not Found"),
