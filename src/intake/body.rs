@@ -1,19 +1,20 @@
 //! Purpose: take a body in: not too large, not too slowly, and not too many large ones at once.
 //!
 //! Nobody has proved anything yet when a body comes in, so memory is given out with care. Every request may hold a small
-//! body. One that turns out larger must first get its whole size out of a common budget and waits, unread, until it is
-//! its turn; so large deliveries pass one after another, and the small ones pass them by.
+//! body. One that turns out larger must first get its whole size out of a common [`MemoryBudget`] and waits, unread, until it is
+//! its turn; so large deliveries pass one after another, and the small ones pass them by. While somebody waits for a share,
+//! those who have one must use it: a body that comes too slowly for its size is given up.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
-use bytes::BytesMut;
 use futures_util::StreamExt;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
+
+use super::budget::{MemoryBudget, MemoryShare};
 
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -25,6 +26,10 @@ pub struct Limits {
     /// For the whole body, not counting the wait for the budget.
     pub read_timeout: Duration,
     pub budget_timeout: Duration,
+    /// While others wait for the budget, a body with a share of it may bring nothing for this long, …
+    pub large_grace: Duration,
+    /// … and must bring this much in each second after.
+    pub large_bytes_per_second: u32,
 }
 
 impl Default for Limits {
@@ -35,14 +40,20 @@ impl Default for Limits {
             large_bodies_bytes: 128 * 1024 * 1024,
             read_timeout: Duration::from_secs(30),
             budget_timeout: Duration::from_secs(30),
+            large_grace: Duration::from_secs(2),
+            // The forges wait 10 seconds, so 25 MB that come more slowly than this come in vain.
+            large_bytes_per_second: 2 * 1024 * 1024,
         }
     }
 }
 
+/// How often a slow body asks whether somebody waits for its share by now.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
 /// A body in memory. Its share of the budget is given back when this is dropped.
 pub(super) struct Taken {
     pub(super) bytes: Bytes,
-    pub(super) share: Option<OwnedSemaphorePermit>,
+    pub(super) share: Option<MemoryShare>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -57,19 +68,19 @@ pub(super) enum NotTaken {
 
 pub(super) struct Taker {
     limits: Limits,
-    budget: Arc<Semaphore>,
+    budget: Arc<MemoryBudget>,
 }
 
 impl Taker {
     pub(super) fn new(limits: Limits) -> Self {
-        let budget = Arc::new(Semaphore::new(limits.large_bodies_bytes));
+        let budget = MemoryBudget::new(limits.large_bodies_bytes);
         Self { limits, budget }
     }
 
     pub(super) async fn take(&self, headers: &HeaderMap, body: Body) -> Result<Taken, NotTaken> {
         let declared = declared_length(headers);
-        let mut incoming =
-            Incoming { stream: body.into_data_stream(), deadline: Instant::now() + self.limits.read_timeout };
+        let deadline = Instant::now() + self.limits.read_timeout;
+        let mut incoming = Incoming { stream: body.into_data_stream(), deadline, bytes: 0 };
         let taken = self.collect(&mut incoming, declared).await;
         if matches!(taken, Err(NotTaken::TooLarge)) {
             incoming.discard(self.limits.body_bytes).await;
@@ -81,65 +92,106 @@ impl Taker {
         if declared.is_some_and(|length| length > self.limits.body_bytes) {
             return Err(NotTaken::TooLarge);
         }
+        if let Some(length) = declared.filter(|length| !self.is_small(*length)) {
+            return self.collect_large(incoming, Vec::new(), length).await;
+        }
         let mut next = incoming.next().await?;
         // A small body mostly comes as one chunk, which need not be copied.
-        if let Some(whole) = next.take_if(|chunk| Some(chunk.len()) == declared && self.is_small(chunk.len()))
-        {
+        if let Some(whole) = next.take_if(|chunk| Some(chunk.len()) == declared) {
             return Ok(Taken { bytes: whole, share: None });
         }
-        let mut bytes = BytesMut::with_capacity(declared.unwrap_or(0).min(self.limits.small_body_bytes));
-        let mut share = None;
+        let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
         while let Some(chunk) = next {
             let length = bytes.len() + chunk.len();
             if length > self.limits.body_bytes {
                 return Err(NotTaken::TooLarge);
             }
-            if !self.is_small(length) && share.is_none() {
-                let whole = declared.unwrap_or(self.limits.body_bytes).max(length);
-                share = Some(self.share_of_budget(whole, incoming).await?);
-                bytes.reserve(whole - bytes.len());
+            if !self.is_small(length) {
+                bytes.reserve_exact(chunk.len());
+                bytes.extend_from_slice(&chunk);
+                drop(chunk);
+                return self.collect_large(incoming, bytes, self.limits.body_bytes).await;
             }
+            reserve(&mut bytes, chunk.len(), self.limits.small_body_bytes);
             bytes.extend_from_slice(&chunk);
             next = incoming.next().await?;
         }
-        Ok(Taken { bytes: bytes.freeze(), share })
+        Ok(Taken { bytes: bytes.into(), share: None })
+    }
+
+    /// Goes on with a body of at most `length` bytes once there is room for it.
+    async fn collect_large(
+        &self,
+        incoming: &mut Incoming,
+        mut bytes: Vec<u8>,
+        length: usize,
+    ) -> Result<Taken, NotTaken> {
+        let share = self.share_of_budget(length, incoming).await?;
+        let mut rate = MinimumRate::new(&self.limits, &self.budget, incoming.bytes);
+        bytes.reserve_exact(length.saturating_sub(bytes.len()));
+        while let Some(chunk) = incoming.next_at(&mut rate).await? {
+            if bytes.len() + chunk.len() > length {
+                return Err(NotTaken::TooLarge);
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(Taken { bytes: bytes.into(), share: Some(share) })
     }
 
     fn is_small(&self, length: usize) -> bool {
         length <= self.limits.small_body_bytes
     }
 
-    async fn share_of_budget(
-        &self,
-        bytes: usize,
-        incoming: &mut Incoming,
-    ) -> Result<OwnedSemaphorePermit, NotTaken> {
-        let bytes =
-            u32::try_from(bytes.min(self.limits.large_bodies_bytes)).map_err(|_| NotTaken::TooLarge)?;
+    async fn share_of_budget(&self, bytes: usize, incoming: &mut Incoming) -> Result<MemoryShare, NotTaken> {
         let began = Instant::now();
-        let share = Arc::clone(&self.budget).acquire_many_owned(bytes);
+        let share = self.budget.take(bytes.min(self.limits.large_bodies_bytes));
         let share = timeout(self.limits.budget_timeout, share).await;
         incoming.deadline += began.elapsed();
-        match share {
-            Ok(Ok(share)) => Ok(share),
-            Ok(Err(_)) | Err(_) => Err(NotTaken::Busy),
-        }
+        share.map_err(|_| NotTaken::Busy)
+    }
+}
+
+/// Grows like a `Vec`, but never beyond what a small body may have.
+fn reserve(bytes: &mut Vec<u8>, more: usize, most: usize) {
+    let needed = bytes.len() + more;
+    if needed > bytes.capacity() {
+        let capacity = needed.max(2 * bytes.capacity()).min(most);
+        bytes.reserve_exact(capacity - bytes.len());
     }
 }
 
 struct Incoming {
     stream: BodyDataStream,
     deadline: Instant,
+    bytes: usize,
 }
 
 impl Incoming {
     async fn next(&mut self) -> Result<Option<Bytes>, NotTaken> {
         match timeout_at(self.deadline, self.stream.next()).await {
-            Ok(Some(Ok(chunk))) => Ok(Some(chunk)),
-            Ok(Some(Err(_))) => Err(NotTaken::Broken),
-            Ok(None) => Ok(None),
+            Ok(chunk) => self.accept(chunk),
             Err(_) => Err(NotTaken::TooSlow),
         }
+    }
+
+    /// As [`Incoming::next`], and not more slowly than the rate while somebody waits.
+    async fn next_at(&mut self, rate: &mut MinimumRate<'_>) -> Result<Option<Bytes>, NotTaken> {
+        loop {
+            if rate.is_too_slow(self.bytes) {
+                return Err(NotTaken::TooSlow);
+            }
+            match timeout_at(self.deadline.min(rate.ask_at), self.stream.next()).await {
+                Ok(chunk) => return self.accept(chunk),
+                Err(_) if Instant::now() >= self.deadline => return Err(NotTaken::TooSlow),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn accept(&mut self, chunk: Option<Result<Bytes, axum::Error>>) -> Result<Option<Bytes>, NotTaken> {
+        let Some(chunk) = chunk.transpose().map_err(|_| NotTaken::Broken)? else { return Ok(None) };
+        self.bytes += chunk.len();
+        Ok(Some(chunk))
     }
 
     /// Reads a while what nobody wants: an answer sent while the sender still writes may be lost with the connection.
@@ -151,6 +203,34 @@ impl Incoming {
                 return;
             }
         }
+    }
+}
+
+/// How fast a body with a share of the budget must come while others wait for one.
+struct MinimumRate<'a> {
+    limits: &'a Limits,
+    budget: &'a MemoryBudget,
+    began: Instant,
+    bytes_before: usize,
+    /// When to look again.
+    ask_at: Instant,
+}
+
+impl<'a> MinimumRate<'a> {
+    fn new(limits: &'a Limits, budget: &'a MemoryBudget, bytes_before: usize) -> Self {
+        let began = Instant::now();
+        Self { limits, budget, began, bytes_before, ask_at: began + limits.large_grace }
+    }
+
+    fn is_too_slow(&mut self, bytes: usize) -> bool {
+        let now = Instant::now();
+        if now < self.ask_at {
+            return false;
+        }
+        let seconds = (bytes - self.bytes_before) as f64 / f64::from(self.limits.large_bytes_per_second);
+        let due = self.began + self.limits.large_grace + Duration::from_secs_f64(seconds);
+        self.ask_at = due.max(now + ASK_EVERY);
+        now >= due && self.budget.is_wanted()
     }
 }
 

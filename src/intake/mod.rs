@@ -2,7 +2,7 @@
 //!
 //! - `listen`: holds the connections, none without end.
 //! - `http`: the routes, and which answer means what.
-//! - `body`: takes a body in within limits of size, time and memory.
+//! - `body`: takes a body in within limits of size, time and memory; `budget`: who gets memory for a large one.
 //! - `verify`: whether the forge sent it. Pure.
 //! - `translate`, with a file per forge: bytes to [`crate::domain::Event`]. Pure. Here it only tells the thread; the
 //!   engine translates the stored bytes again when their turn comes.
@@ -18,6 +18,7 @@
 //! | 503 | could not be stored; the forge should send it again |
 
 mod body;
+mod budget;
 mod github;
 mod gitlab;
 mod gitlab_payload;

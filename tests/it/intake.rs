@@ -429,6 +429,45 @@ async fn too_many_large_bodies_are_put_off() {
 }
 
 #[tokio::test]
+async fn a_large_body_that_trickles_makes_room_for_others_as_soon_as_they_come() {
+    let limits = Limits {
+        small_body_bytes: 10_000,
+        large_bodies_bytes: 250_000,
+        large_grace: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let door = Door::with(limits, all_secrets()).await;
+    let mut trickling = stall(&door, 250_000, 20_000).await;
+    // While nobody waits, it has the whole time.
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        trickling.write_all(b" ").await.unwrap();
+    }
+    let padded = format!("{}{}", issue(1), " ".repeat(100_000));
+    let answer = tokio::time::timeout(Duration::from_secs(5), status(door.github("large", "issues", padded)));
+    assert_eq!(answer.await.unwrap(), StatusCode::ACCEPTED);
+    let mut answer = [0; 12];
+    trickling.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn a_queue_of_large_bodies_that_do_not_come_holds_up_no_later_one() {
+    let limits = Limits {
+        small_body_bytes: 10_000,
+        large_bodies_bytes: 250_000,
+        large_grace: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    let door = Door::with(limits, all_secrets()).await;
+    // In turn, each would have the budget for half a second.
+    let _queue = join_all((0..40).map(|_| stall(&door, 250_000, 0))).await;
+    let padded = format!("{}{}", issue(1), " ".repeat(100_000));
+    let answer = tokio::time::timeout(Duration::from_secs(5), status(door.github("large", "issues", padded)));
+    assert_eq!(answer.await.unwrap(), StatusCode::ACCEPTED);
+}
+
+#[tokio::test]
 async fn a_locked_database_answers_503_and_recovers_by_itself() {
     let door = Door::open().await;
     let file = door.at.dir.path().join("data/planwright.db");
