@@ -72,14 +72,15 @@ async fn receive(door: Arc<Door>, forge: ForgeKind, request: Request) -> Respons
         Err(not_taken) => return refuse_body(forge, &not_taken),
     };
     let arrived = Arrived { forge, headers: parts.headers, body: bytes, at: (door.intake.clock)() };
-    let judged = if arrived.body.len() > LARGE_BODY {
+    let (judged, share) = if arrived.body.len() > LARGE_BODY {
         let door = Arc::clone(&door);
-        match tokio::task::spawn_blocking(move || arrived.judge(&door.intake)).await {
+        // The share goes with the body: when the sender hangs up now, the body is still in memory until this is over.
+        match tokio::task::spawn_blocking(move || (arrived.judge(&door.intake), share)).await {
             Ok(judged) => judged,
             Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }
     } else {
-        arrived.judge(&door.intake)
+        (arrived.judge(&door.intake), share)
     };
     let answer = act(&door.intake, forge, judged).await;
     drop(share);
