@@ -50,6 +50,11 @@ impl Default for Limits {
 /// How often a slow body asks whether somebody waits for its share by now.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
+/// Each chunk costs time, however small it is. A body may come in so many of any size, …
+const FREE_CHUNKS: usize = 1024;
+/// … and in more if they have this length on average. Forges send no chunks, and proxies make them of kilobytes.
+const CHUNK_BYTES: usize = 64;
+
 /// A body in memory. Its share of the budget is given back when this is dropped.
 pub(super) struct Taken {
     pub(super) bytes: Bytes,
@@ -60,6 +65,7 @@ pub(super) struct Taken {
 pub(super) enum NotTaken {
     TooLarge,
     TooSlow,
+    TooManyChunks,
     /// Too many large bodies at once; later it will fit.
     Busy,
     /// The sender went away or broke the protocol.
@@ -80,7 +86,7 @@ impl Taker {
     pub(super) async fn take(&self, headers: &HeaderMap, body: Body) -> Result<Taken, NotTaken> {
         let declared = declared_length(headers);
         let deadline = Instant::now() + self.limits.read_timeout;
-        let mut incoming = Incoming { stream: body.into_data_stream(), deadline, bytes: 0 };
+        let mut incoming = Incoming { stream: body.into_data_stream(), deadline, chunks: 0, bytes: 0 };
         let taken = self.collect(&mut incoming, declared).await;
         if matches!(taken, Err(NotTaken::TooLarge)) {
             incoming.discard(self.limits.body_bytes).await;
@@ -163,6 +169,7 @@ fn reserve(bytes: &mut Vec<u8>, more: usize, most: usize) {
 struct Incoming {
     stream: BodyDataStream,
     deadline: Instant,
+    chunks: usize,
     bytes: usize,
 }
 
@@ -190,7 +197,11 @@ impl Incoming {
 
     fn accept(&mut self, chunk: Option<Result<Bytes, axum::Error>>) -> Result<Option<Bytes>, NotTaken> {
         let Some(chunk) = chunk.transpose().map_err(|_| NotTaken::Broken)? else { return Ok(None) };
+        self.chunks += 1;
         self.bytes += chunk.len();
+        if self.chunks > FREE_CHUNKS + self.bytes / CHUNK_BYTES {
+            return Err(NotTaken::TooManyChunks);
+        }
         Ok(Some(chunk))
     }
 

@@ -101,7 +101,7 @@ fn refuse_body(forge: ForgeKind, why: &NotTaken) -> Response {
         NotTaken::TooLarge => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
         NotTaken::TooSlow => StatusCode::REQUEST_TIMEOUT.into_response(),
         NotTaken::Busy => later(),
-        NotTaken::Broken => StatusCode::BAD_REQUEST.into_response(),
+        NotTaken::Broken | NotTaken::TooManyChunks => StatusCode::BAD_REQUEST.into_response(),
     }
 }
 

@@ -468,6 +468,18 @@ async fn a_queue_of_large_bodies_that_do_not_come_holds_up_no_later_one() {
 }
 
 #[tokio::test]
+async fn a_body_in_very_many_very_small_chunks_is_refused() {
+    let door = Door::open().await;
+    let head = "POST /webhooks/github HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let mut stream = TcpStream::connect(door.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let _ = stream.write_all(&b"1\r\nx\r\n".repeat(2_000)).await;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 400");
+}
+
+#[tokio::test]
 async fn a_locked_database_answers_503_and_recovers_by_itself() {
     let door = Door::open().await;
     let file = door.at.dir.path().join("data/planwright.db");
