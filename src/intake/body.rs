@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream, Bytes};
 use futures_util::StreamExt;
 use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, EXPECT};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::budget::{MemoryBudget, MemoryShare};
@@ -88,7 +88,9 @@ impl Taker {
         let deadline = Instant::now() + self.limits.read_timeout;
         let mut incoming = Incoming { stream: body.into_data_stream(), deadline, chunks: 0, bytes: 0 };
         let taken = self.collect(&mut incoming, declared).await;
-        if matches!(taken, Err(NotTaken::TooLarge)) {
+        // Who sends `Expect: 100-continue` sends no body before the first attempt to read it.
+        let waits_to_be_asked = headers.contains_key(EXPECT) && incoming.chunks == 0;
+        if matches!(taken, Err(NotTaken::TooLarge)) && !waits_to_be_asked {
             incoming.discard(self.limits.body_bytes).await;
         }
         taken

@@ -480,6 +480,34 @@ async fn a_body_in_very_many_very_small_chunks_is_refused() {
 }
 
 #[tokio::test]
+async fn a_sender_that_waits_to_be_asked_is_asked_or_refused_before_it_sends() {
+    let door = Door::open().await;
+    let begin = async |body: usize, signature: &str| {
+        let mut stream = TcpStream::connect(door.address).await.unwrap();
+        let head = format!(
+            "POST /webhooks/github HTTP/1.1\r\nHost: x\r\nX-GitHub-Event: issues\r\nX-GitHub-Delivery: asked\r\n\
+             X-Hub-Signature-256: {signature}\r\nExpect: 100-continue\r\nContent-Length: {body}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    };
+    let said = async |stream: &mut TcpStream| {
+        let mut answer = [0; 12];
+        let reading = tokio::time::timeout(Duration::from_secs(5), stream.read_exact(&mut answer));
+        reading.await.unwrap().unwrap();
+        String::from_utf8(answer.to_vec()).unwrap()
+    };
+    let mut refused = begin(30_000_000, "none").await;
+    assert_eq!(said(&mut refused).await, "HTTP/1.1 413");
+    let body = issue(1);
+    let mut asked = begin(body.len(), &signature(body.as_bytes())).await;
+    assert_eq!(said(&mut asked).await, "HTTP/1.1 100");
+    asked.read_exact(&mut [0; 13]).await.unwrap();
+    asked.write_all(body.as_bytes()).await.unwrap();
+    assert_eq!(said(&mut asked).await, "HTTP/1.1 202");
+}
+
+#[tokio::test]
 async fn a_locked_database_answers_503_and_recovers_by_itself() {
     let door = Door::open().await;
     let file = door.at.dir.path().join("data/planwright.db");
