@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http::header::RETRY_AFTER;
+use http::header::{CONNECTION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
@@ -113,7 +113,8 @@ async fn act(intake: &Intake, forge: ForgeKind, judged: Judged) -> Response {
     match judged {
         Judged::Forged => {
             tracing::warn!(forge = %forge, "a request to the webhook of {forge} has no valid signature");
-            StatusCode::UNAUTHORIZED.into_response()
+            // Many forged requests then cost a connection each.
+            (StatusCode::UNAUTHORIZED, [(CONNECTION, "close")]).into_response()
         }
         Judged::Unusable(sentence) => {
             tracing::warn!(forge = %forge, "a genuine delivery from {forge} cannot be used: {sentence}");

@@ -12,7 +12,7 @@
 //! | 202 | on disk |
 //! | 200 | on disk since an earlier delivery, or nothing for us; the forge need not send it again |
 //! | 400 | genuine, but no JSON or no delivery id; the forge's settings are wrong. Or the body broke off, or came in too many small chunks |
-//! | 401 | not genuine; no hint why |
+//! | 401 | not genuine; no hint why. The connection ends |
 //! | 404 | this forge is not configured |
 //! | 408, 413 | too slow, too large |
 //! | 503 | could not be stored; the forge should send it again |
