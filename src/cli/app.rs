@@ -21,7 +21,7 @@ use crate::forge::{
 };
 use crate::intake::translate::Confidential;
 use crate::intake::verify::is_signing_token;
-use crate::intake::{HEAD_TIMEOUT, Intake, Secrets, router, serve};
+use crate::intake::{ConnectionLimits, Intake, Secrets, router, serve};
 use crate::llm::{Model, ModelSettings};
 use crate::store::Store;
 use crate::tools::git::Workspaces;
@@ -100,7 +100,7 @@ impl App {
         let engine = self.engine();
         let serving = async {
             tokio::select! {
-                () = serve(listener, router(self.intake), HEAD_TIMEOUT, stop.clone()) => {}
+                () = serve(listener, router(self.intake), ConnectionLimits::of_process(), stop.clone()) => {}
                 () = shutdown_and_grace(&stop) => {}
             }
         };

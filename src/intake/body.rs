@@ -100,6 +100,8 @@ impl Taker {
         if declared.is_some_and(|length| length > self.limits.body_bytes) {
             return Err(NotTaken::TooLarge);
         }
+        // The share is asked for before the last byte is read. While a connection waits for it, its request is not
+        // complete, and the connection can be closed for another.
         if let Some(length) = declared.filter(|length| !self.is_small(*length)) {
             return self.collect_large(incoming, Vec::new(), length).await;
         }

@@ -12,6 +12,7 @@ use http::{HeaderMap, StatusCode};
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
+use super::activity::Authentic;
 use super::body::{Limits, NotTaken, Taken, Taker};
 use super::translate::{INTERNAL_EVENT, Translated, translate};
 use super::verify::{self, GitlabKeys, Proof, SIGNATURE, SIGNED_ID, single};
@@ -82,7 +83,11 @@ async fn receive(door: Arc<Door>, forge: ForgeKind, request: Request) -> Respons
     } else {
         (arrived.judge(&door.intake), share)
     };
-    let answer = act(&door.intake, forge, judged).await;
+    let is_authentic = !matches!(judged, Judged::Forged);
+    let mut answer = act(&door.intake, forge, judged).await;
+    if is_authentic {
+        answer.extensions_mut().insert(Authentic);
+    }
     drop(share);
     answer
 }

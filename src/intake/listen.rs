@@ -1,59 +1,201 @@
 //! Purpose: hold the connections of the door: each while it brings requests, none that only holds on.
 //!
-//! `axum::serve` would do, but for one thing: it waits for the head of a request as long as that takes, and a thousand
-//! clients that never finish theirs would leave no room for a forge. Nobody has proved anything when they connect.
+//! `axum::serve` would do, but for two things: it waits for the head of a request as long as that takes, and it accepts as
+//! many connections as come. Nobody has proved anything when they connect.
+//!
+//! There is a bound on open connections, well below the limit of open files. Who opens many and sends little could take all
+//! places below any bound, so the bound alone would shut out the forges. Therefore, when all places are taken and one more
+//! connection comes, the one is closed that has waited longest for its request: idle, or with half a head or half a body.
+//! One whose request is complete is never closed. If no connection may be closed, the new one waits, and those after it
+//! wait in the kernel's queue.
+//!
+//! Not chosen: a limit per address, since behind a reverse proxy all have the same one. Accepted: who opens more than
+//! `max_connections / patience` connections each second (1,000 and more) can delay others; the proxy has to stop that.
 
+use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::sync::Notify;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// For the head of a request, and between two requests on one connection.
-pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+use super::activity::{Activity, WatchedBody};
+use super::limits::{ConnectionLimits, READ_BUFFER};
+
 /// When the system has no room for one more connection, the next ones wait so long.
 const NO_ROOM: Duration = Duration::from_millis(200);
+/// The log says at most this often that all connections are taken.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// Serves until told to stop; then whatever is under way is answered, and this returns.
-pub async fn serve(listener: TcpListener, router: Router, head_timeout: Duration, stop: CancellationToken) {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(head_timeout);
-    let mut connections = JoinSet::new();
+pub async fn serve(listener: TcpListener, router: Router, limits: ConnectionLimits, stop: CancellationToken) {
+    let mut connections = OpenConnections::new(router, limits, stop.clone());
     while !stop.is_cancelled() {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(hold(http.clone(), stream, router.clone(), stop.clone()));
-                }
+                Ok((stream, _)) => tokio::select! {
+                    () = connections.make_room() => connections.open(stream),
+                    () = stop.cancelled() => {}
+                },
                 Err(error) => {
                     tracing::warn!("a connection could not be accepted: {error}");
                     tokio::time::sleep(NO_ROOM).await;
                 }
             },
-            Some(_) = connections.join_next() => {}
+            Some(ended) = connections.tasks.join_next_with_id() => connections.forget(&ended),
             () = stop.cancelled() => {}
         }
     }
     drop(listener);
-    while connections.join_next().await.is_some() {}
+    while connections.tasks.join_next().await.is_some() {}
 }
 
-async fn hold(http: http1::Builder, stream: TcpStream, router: Router, stop: CancellationToken) {
-    let service = TowerToHyperService::new(router);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+struct OpenConnections {
+    http: http1::Builder,
+    service: TowerToHyperService<Router>,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+    open: HashMap<Id, Arc<Activity>>,
+    /// Told when a connection that could not be closed may be closed now.
+    changed: Arc<Notify>,
+    reported: Option<Instant>,
+}
+
+impl OpenConnections {
+    fn new(router: Router, limits: ConnectionLimits, stop: CancellationToken) -> Self {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(limits.head_timeout).max_buf_size(READ_BUFFER);
+        Self {
+            http,
+            service: TowerToHyperService::new(router),
+            limits,
+            stop,
+            tasks: JoinSet::new(),
+            open: HashMap::new(),
+            changed: Arc::new(Notify::new()),
+            reported: None,
         }
-    };
-    if let Err(error) = ended {
-        tracing::debug!("a connection ended: {error}");
+    }
+
+    fn open(&mut self, stream: TcpStream) {
+        let activity = Arc::new(Activity::new(Arc::clone(&self.changed)));
+        let connection = HeldConnection {
+            stream,
+            service: self.service.clone(),
+            activity: Arc::clone(&activity),
+            patience: self.limits.patience,
+            stop: self.stop.clone(),
+        };
+        let task = self.tasks.spawn(connection.hold(self.http.clone()));
+        self.open.insert(task.id(), activity);
+    }
+
+    fn forget(&mut self, ended: &Result<(Id, ()), JoinError>) {
+        let id = match ended {
+            Ok((id, ())) => *id,
+            Err(panicked) => panicked.id(),
+        };
+        self.open.remove(&id);
+    }
+
+    /// Returns when one more connection may be opened.
+    async fn make_room(&mut self) {
+        while self.open.len() >= self.limits.max_connections {
+            self.report_shortage();
+            // To ask the same connection again does no harm.
+            let next_at = self.ask_one_to_close();
+            let next = async {
+                match next_at {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                Some(ended) = self.tasks.join_next_with_id() => self.forget(&ended),
+                () = self.changed.notified() => {}
+                () = next => {}
+            }
+        }
+    }
+
+    /// Asks the connection that has waited longest for its request. If it has not waited long enough, returns when it will
+    /// have.
+    fn ask_one_to_close(&self) -> Option<Instant> {
+        let waiting = self.open.values().filter_map(|activity| Some((activity.waiting_since()?, activity)));
+        let (since, activity) = waiting.min_by_key(|(since, _)| *since)?;
+        let closable_at = since + self.limits.patience;
+        if closable_at > Instant::now() {
+            return Some(closable_at);
+        }
+        activity.ask_to_close();
+        None
+    }
+
+    fn report_shortage(&mut self) {
+        if self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY) {
+            self.reported = Some(Instant::now());
+            let all = self.limits.max_connections;
+            tracing::warn!(
+                "all {all} connections are taken; those that bring no request are closed for new ones"
+            );
+        }
+    }
+}
+
+struct HeldConnection {
+    stream: TcpStream,
+    service: TowerToHyperService<Router>,
+    activity: Arc<Activity>,
+    patience: Duration,
+    stop: CancellationToken,
+}
+
+impl HeldConnection {
+    async fn hold(self, http: http1::Builder) {
+        let Self { stream, service, activity, patience, stop } = self;
+        let service = service_fn(|request: Request<Incoming>| {
+            let answer = service.call(request.map(|body| WatchedBody::new(body, Arc::clone(&activity))));
+            let activity = Arc::clone(&activity);
+            async move {
+                let answer = answer.await?;
+                activity.end_handling(&answer);
+                Ok::<_, std::convert::Infallible>(answer)
+            }
+        });
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+        let mut is_stopping = false;
+        let ended = loop {
+            tokio::select! {
+                // The connection first: a request that has arrived by now is taken, and an answer is sent, before the
+                // connection is asked whether it may be closed.
+                biased;
+                ended = connection.as_mut() => break ended,
+                () = stop.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = activity.asked_to_close() => {
+                    if activity.agrees_to_close(patience) {
+                        tracing::debug!("a connection is closed for another: it brought no request");
+                        return;
+                    }
+                }
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!("a connection ended: {error}");
+        }
     }
 }

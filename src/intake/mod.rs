@@ -1,6 +1,7 @@
 //! Purpose: the door for webhooks: cap, verify, name, store, answer. Nothing else happens in the request.
 //!
-//! - `listen`: holds the connections, none without end.
+//! - `listen`: holds the connections, none without end, and never more than there is room for.
+//! - `limits`: how many connections that is, and the memory they may take. `activity`: what each is doing.
 //! - `http`: the routes, and which answer means what.
 //! - `body`: takes a body in within limits of size, time and memory; `budget`: who gets memory for a large one.
 //! - `verify`: whether the forge sent it. Pure.
@@ -15,14 +16,17 @@
 //! | 401 | not genuine; no hint why. The connection ends |
 //! | 404 | this forge is not configured |
 //! | 408, 413 | too slow, too large |
+//! | 431 | the head is too large; said by hyper |
 //! | 503 | could not be stored; the forge should send it again |
 
+mod activity;
 mod body;
 mod budget;
 mod github;
 mod gitlab;
 mod gitlab_payload;
 mod http;
+mod limits;
 mod listen;
 pub mod translate;
 pub mod verify;
@@ -32,7 +36,8 @@ use tokio::sync::broadcast;
 
 pub use body::Limits;
 pub use http::{router, router_with};
-pub use listen::{HEAD_TIMEOUT, serve};
+pub use limits::{CONNECTION_BYTES, ConnectionLimits};
+pub use listen::serve;
 
 use crate::domain::{Millis, ThreadRef};
 use crate::store::Store;

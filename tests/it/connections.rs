@@ -4,8 +4,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::get;
-use planwright::intake::serve;
+use axum::body::Bytes;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use futures_util::future::join_all;
+use planwright::intake::{ConnectionLimits, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -14,6 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 const HEAD: Duration = Duration::from_millis(300);
 const ASK: &[u8] = b"GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n";
+const ASK_WHEN_TOLD: &[u8] = b"GET /when-told HTTP/1.1\r\nHost: x\r\n\r\n";
+const HALF_A_HEAD: &[u8] = b"GET /at-once HTTP/1.1\r\nHost: x\r\nX-Slow: ";
+const HALF_A_BODY: &[u8] = b"POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf";
+const ANSWERED: &[u8] = b"HTTP/1.1 200";
 
 struct House {
     address: SocketAddr,
@@ -21,16 +28,29 @@ struct House {
     serving: JoinSet<()>,
 }
 
+/// Nothing ends by itself while a test runs, and who waited for a moment may be closed.
+fn few(max_connections: usize) -> ConnectionLimits {
+    let minute = Duration::from_secs(60);
+    let patience = Duration::from_millis(50);
+    ConnectionLimits { max_connections, head_timeout: minute, patience }
+}
+
 impl House {
-    /// Answers one path at once, and the other when it is told to.
     async fn open(told: &'static Notify) -> Self {
+        Self::with(ConnectionLimits { head_timeout: HEAD, ..ConnectionLimits::default() }, told).await
+    }
+
+    /// Answers one path at once, one when it is told to, and one when it has read the body.
+    async fn with(limits: ConnectionLimits, told: &'static Notify) -> Self {
         let router = Router::new()
             .route("/at-once", get(|| async { "here" }))
-            .route("/when-told", get(move || async { told.notified().await }));
+            .route("/when-told", get(move || async { told.notified().await }))
+            .route("/read", post(|body: Bytes| async move { body.len().to_string() }))
+            .layer(DefaultBodyLimit::disable());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
         let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, router, HEAD, stop.clone()));
+        serving.spawn(serve(listener, router, limits, stop.clone()));
         Self { address, stop, serving }
     }
 
@@ -39,6 +59,39 @@ impl House {
         stream.write_all(bytes).await.unwrap();
         stream
     }
+
+    /// A connection whose request was answered, and which is kept.
+    async fn answered(&self) -> TcpStream {
+        let mut stream = self.sent(ASK).await;
+        assert_answered(&mut stream).await;
+        stream
+    }
+}
+
+async fn assert_answered(stream: &mut TcpStream) {
+    let mut answer = [0; ANSWERED.len()];
+    let reading = tokio::time::timeout(Duration::from_secs(20), stream.read_exact(&mut answer));
+    reading.await.unwrap().unwrap();
+    assert_eq!(answer, ANSWERED);
+}
+
+/// Reads what is there of answers.
+fn is_open(stream: &TcpStream) -> bool {
+    let mut rest = [0; 1024];
+    loop {
+        match stream.try_read(&mut rest) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+async fn wait_until_closed(mut stream: TcpStream) {
+    let mut rest = vec![];
+    let reading = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut rest));
+    // A connection that is closed with something unread in it is reset.
+    assert!(reading.await.is_ok(), "the connection stays open");
 }
 
 /// What comes until the other side closes.
@@ -54,7 +107,7 @@ async fn a_head_that_never_ends_is_not_waited_for_and_others_are_served_meanwhil
     static TOLD: Notify = Notify::const_new();
     let house = House::open(&TOLD).await;
     let mut slow = vec![];
-    for bytes in [&b""[..], b"G", b"GET /at-once HTTP/1.1\r\nHost: x\r\nX-Slow: "] {
+    for bytes in [&b""[..], b"G", HALF_A_HEAD] {
         for _ in 0..50 {
             slow.push(house.sent(bytes).await);
         }
@@ -88,7 +141,7 @@ async fn at_the_end_what_is_under_way_is_answered_and_nothing_else_is_waited_for
     static TOLD: Notify = Notify::const_new();
     let mut house = House::open(&TOLD).await;
     let idle = house.sent(b"").await;
-    let busy = house.sent(b"GET /when-told HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let busy = house.sent(ASK_WHEN_TOLD).await;
     // Served after the others were accepted.
     let mut later = house.sent(ASK).await;
     later.read_exact(&mut [0; 12]).await.unwrap();
@@ -99,4 +152,125 @@ async fn at_the_end_what_is_under_way_is_answered_and_nothing_else_is_waited_for
     assert!(said.starts_with("HTTP/1.1 200 OK") && said.contains("connection: close"), "{said}");
     house.serving.join_next().await.unwrap().unwrap();
     assert!(TcpStream::connect(house.address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn who_holds_all_places_and_brings_nothing_makes_room_oldest_first() {
+    static TOLD: Notify = Notify::const_new();
+    for bytes in [&b""[..], HALF_A_HEAD, HALF_A_BODY, ASK] {
+        let house = House::with(few(3), &TOLD).await;
+        let mut held = vec![];
+        for _ in 0..3 {
+            held.push(house.sent(bytes).await);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // The first comes when nobody has waited long enough.
+        for _ in 0..2 {
+            let mut good = house.sent(ASK).await;
+            assert_answered(&mut good).await;
+            wait_until_closed(held.remove(0)).await;
+            held.push(good);
+        }
+        assert!(held.iter().all(is_open));
+    }
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_never_closed_for_another() {
+    static TOLD: Notify = Notify::const_new();
+    let house = House::with(few(2), &TOLD).await;
+    let mut busy = [house.sent(ASK_WHEN_TOLD).await, house.sent(ASK_WHEN_TOLD).await];
+    let mut later = house.sent(ASK).await;
+    tokio::time::sleep(few(2).patience * 4).await;
+    assert!(is_open(&later) && busy.iter().all(is_open));
+    // The first to be answered keeps its connection, and that may be closed.
+    TOLD.notify_one();
+    assert_answered(&mut later).await;
+    TOLD.notify_one();
+    for stream in &mut busy {
+        assert_answered(stream).await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_goes_before_an_older_one_that_is_at_work() {
+    static TOLD: Notify = Notify::const_new();
+    let house = House::with(few(3), &TOLD).await;
+    let mut busy = house.sent(ASK_WHEN_TOLD).await;
+    let length = 1024 * 1024;
+    let mut sending = house
+        .sent(format!("POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n").as_bytes())
+        .await;
+    let idle = house.answered().await;
+    sending.write_all(&vec![b' '; length / 2]).await.unwrap();
+    tokio::time::sleep(few(3).patience).await;
+    let _good = house.answered().await;
+    wait_until_closed(idle).await;
+    sending.write_all(&vec![b' '; length / 2]).await.unwrap();
+    assert_answered(&mut sending).await;
+    TOLD.notify_one();
+    assert_answered(&mut busy).await;
+}
+
+#[tokio::test]
+async fn a_connection_does_not_stay_young_by_requests_that_anybody_can_send() {
+    static TOLD: Notify = Notify::const_new();
+    let house = House::with(few(2), &TOLD).await;
+    let mut asking = house.answered().await;
+    let idle = house.answered().await;
+    tokio::time::sleep(few(2).patience).await;
+    asking.write_all(ASK).await.unwrap();
+    let mut answers = vec![];
+    while String::from_utf8_lossy(&answers).matches("here").count() < 2 {
+        asking.read_buf(&mut answers).await.unwrap();
+    }
+    let _good = house.answered().await;
+    wait_until_closed(asking).await;
+    assert!(is_open(&idle));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_many_more_requests_than_places_is_served_whole() {
+    static TOLD: Notify = Notify::const_new();
+    let house =
+        House::with(ConnectionLimits { max_connections: 4, ..ConnectionLimits::default() }, &TOLD).await;
+    let one = async || {
+        to_the_end(house.sent(b"GET /at-once HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await).await
+    };
+    let said = join_all((0..200).map(|_| one())).await;
+    assert!(said.iter().all(|said| said.starts_with("HTTP/1.1 200")));
+}
+
+#[tokio::test]
+async fn the_end_does_not_wait_for_room() {
+    static TOLD: Notify = Notify::const_new();
+    let mut house = House::with(few(1), &TOLD).await;
+    let mut busy = house.sent(ASK_WHEN_TOLD).await;
+    let waiting = house.sent(ASK).await;
+    tokio::time::sleep(few(1).patience).await;
+    house.stop.cancel();
+    wait_until_closed(waiting).await;
+    TOLD.notify_one();
+    assert_answered(&mut busy).await;
+    house.serving.join_next().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_head_is_bounded_and_refused_with_an_answer() {
+    static TOLD: Notify = Notify::const_new();
+    let house = House::with(few(8), &TOLD).await;
+    let many = "X-Many: y\r\n".repeat(200);
+    let long = format!("X-Long: {}\r\n", "y".repeat(40_000));
+    for headers in [many, long] {
+        let head = format!("GET /at-once HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        let _ = stream.write_all(head.as_bytes()).await;
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 431");
+        wait_until_closed(stream).await;
+    }
+    // Forges and the proxies before them send much less than this.
+    let usual = format!("GET /at-once HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "y".repeat(14_000));
+    assert_answered(&mut house.sent(usual.as_bytes()).await).await;
 }

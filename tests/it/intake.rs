@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use hmac::{Hmac, KeyInit, Mac};
 use planwright::domain::{Account, Event, EventKind, Millis, ThreadRef};
 use planwright::intake::translate::Confidential;
-use planwright::intake::{HEAD_TIMEOUT, Intake, Limits, Secrets, router_with, serve};
+use planwright::intake::{ConnectionLimits, Intake, Limits, Secrets, router_with, serve};
 use planwright::store::{Delivery, Turn};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use secrecy::SecretString;
@@ -61,13 +61,17 @@ impl Door {
     }
 
     async fn on(at: Fixture, limits: Limits, secrets: Secrets) -> Self {
+        Self::within(at, limits, ConnectionLimits::default(), secrets).await
+    }
+
+    async fn within(at: Fixture, limits: Limits, connections: ConnectionLimits, secrets: Secrets) -> Self {
         let (wake, woken) = broadcast::channel(64);
         let store = at.store.clone();
         let intake = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut server = JoinSet::new();
-        server.spawn(serve(listener, router_with(intake, limits), HEAD_TIMEOUT, CancellationToken::new()));
+        server.spawn(serve(listener, router_with(intake, limits), connections, CancellationToken::new()));
         Self { at, address, http: Client::new(), woken, _server: server }
     }
 
@@ -531,6 +535,35 @@ async fn after_a_forged_request_the_connection_ends_and_after_genuine_ones_it_st
     let answers: Vec<_> = said.lines().filter_map(|line| line.strip_prefix("HTTP/1.1 ")).collect();
     assert_eq!(answers, ["202 Accepted", "202 Accepted", "401 Unauthorized"]);
     assert_eq!(door.stored().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_brings_deliveries_outlives_those_that_bring_nothing() {
+    let patience = Duration::from_millis(50);
+    let connections = ConnectionLimits { max_connections: 3, patience, ..ConnectionLimits::default() };
+    let at = Fixture::with_options("?busy_timeout_ms=50").await;
+    let door = Door::within(at, Limits::default(), connections, all_secrets()).await;
+    let mut forge = TcpStream::connect(door.address).await.unwrap();
+    let mut hostile = stall(&door, 1_000, 10).await;
+    let _other = stall(&door, 1_000, 10).await;
+    let body = issue(1);
+    let deliver = async |stream: &mut TcpStream, id: &str| {
+        let request = on_the_wire(id, &body, &signature(body.as_bytes()));
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 202");
+    };
+    deliver(&mut forge, "first").await;
+    tokio::time::sleep(patience).await;
+    let mut newer = TcpStream::connect(door.address).await.unwrap();
+    deliver(&mut newer, "second").await;
+    assert_eq!(hostile.read(&mut [0; 1]).await.unwrap_or(0), 0, "the hostile one was the oldest");
+    let mut rest = [0; 1024];
+    while let Ok(read) = forge.try_read(&mut rest) {
+        assert!(read > 0, "the forge's connection was closed");
+    }
+    deliver(&mut forge, "third").await;
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode};
 use planwright::domain::Millis;
 use planwright::intake::translate::Confidential;
-use planwright::intake::{self, HEAD_TIMEOUT, Intake, Secrets, verify};
+use planwright::intake::{self, ConnectionLimits, Intake, Secrets, verify};
 use planwright::store::Store;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -198,7 +198,8 @@ pub(crate) fn serve_inner(port: u16, dir: &Path) -> anyhow::Result<()> {
     let at = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
-        intake::serve(listener, intake::router(at), HEAD_TIMEOUT, CancellationToken::new()).await;
+        let limits = ConnectionLimits::of_process();
+        intake::serve(listener, intake::router(at), limits, CancellationToken::new()).await;
         Ok(())
     })
 }
