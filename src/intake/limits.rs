@@ -37,6 +37,8 @@ pub struct ConnectionLimits {
     pub max_connections: usize,
     /// For the head of a request, and between two requests on one connection.
     pub head_timeout: Duration,
+    /// For the client to take an answer.
+    pub answer_timeout: Duration,
     /// What a connection has in any case to bring its request; after that it may be closed in favour of another.
     pub patience: Duration,
 }
@@ -46,6 +48,7 @@ impl Default for ConnectionLimits {
         Self {
             max_connections: MOST_CONNECTIONS,
             head_timeout: Duration::from_secs(30),
+            answer_timeout: Duration::from_secs(10),
             patience: Duration::from_millis(250),
         }
     }

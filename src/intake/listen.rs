@@ -31,6 +31,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::activity::{Activity, WatchedBody};
+use super::answer_timeout::AnswerTimeout;
 use super::limits::{ConnectionLimits, READ_BUFFER};
 
 /// When the system has no room for one more connection, the next ones wait so long.
@@ -92,7 +93,7 @@ impl OpenConnections {
     fn open(&mut self, stream: TcpStream) {
         let activity = Arc::new(Activity::new(Arc::clone(&self.changed)));
         let connection = HeldConnection {
-            stream,
+            stream: AnswerTimeout::new(stream, self.limits.answer_timeout),
             service: self.service.clone(),
             activity: Arc::clone(&activity),
             patience: self.limits.patience,
@@ -155,7 +156,7 @@ impl OpenConnections {
 }
 
 struct HeldConnection {
-    stream: TcpStream,
+    stream: AnswerTimeout<TcpStream>,
     service: TowerToHyperService<Router>,
     activity: Arc<Activity>,
     patience: Duration,

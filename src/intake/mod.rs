@@ -2,6 +2,7 @@
 //!
 //! - `listen`: holds the connections, none without end, and never more than there is room for.
 //! - `limits`: how many connections that is, and the memory they may take. `activity`: what each is doing.
+//! - `answer_timeout`: gives up on clients that do not take their answer.
 //! - `http`: the routes, and which answer means what.
 //! - `body`: takes a body in within limits of size, time and memory; `budget`: who gets memory for a large one.
 //! - `verify`: whether the forge sent it. Pure.
@@ -20,6 +21,7 @@
 //! | 503 | could not be stored; the forge should send it again |
 
 mod activity;
+mod answer_timeout;
 mod body;
 mod budget;
 mod github;

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use futures_util::future::join_all;
 use planwright::intake::{ConnectionLimits, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ struct House {
 fn few(max_connections: usize) -> ConnectionLimits {
     let minute = Duration::from_secs(60);
     let patience = Duration::from_millis(50);
-    ConnectionLimits { max_connections, head_timeout: minute, patience }
+    ConnectionLimits { max_connections, head_timeout: minute, answer_timeout: minute, patience }
 }
 
 impl House {
@@ -253,6 +253,22 @@ async fn the_end_does_not_wait_for_room() {
     TOLD.notify_one();
     assert_answered(&mut busy).await;
     house.serving.join_next().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn who_sends_requests_and_reads_no_answer_is_not_held() {
+    static TOLD: Notify = Notify::const_new();
+    let limits = ConnectionLimits { answer_timeout: Duration::from_millis(200), ..few(8) };
+    let house = House::with(limits, &TOLD).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut deaf = socket.connect(house.address).await.unwrap();
+    let many = ASK.repeat(1000);
+    let sending = async { while deaf.write_all(&many).await.is_ok() {} };
+    assert!(
+        tokio::time::timeout(Duration::from_secs(20), sending).await.is_ok(),
+        "the connection stays open"
+    );
 }
 
 #[tokio::test]
