@@ -3,21 +3,19 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::app::App;
 use crate::config::{Config, Env, Redactor, Severity};
+use crate::intake::bind;
 
 /// The redactor is that of the log: what the engine learns, the log knows.
 pub(super) async fn run(config: Config, env: &Env, redactor: Redactor) -> anyhow::Result<ExitCode> {
     refuse_bad_settings(&config, env)?;
     let listen = config.server.listen.0;
     let app = App::build(config, env).await?.hiding(redactor)?;
-    let listener = TcpListener::bind(listen)
-        .await
-        .with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;
+    let listener = bind(listen).with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;
     let signals = Signals::listen()?;
     tracing::info!("listening on http://{}", listener.local_addr()?);
     let forges: Vec<&str> = app.ctx.forges.keys().map(|kind| kind.as_str()).collect();

@@ -9,7 +9,9 @@
 //! | the budget for large bodies | 128 MiB |
 //! | together ([`ConnectionLimits::unproven_bytes`]) | 280 MiB |
 //!
-//! With the usual limit of 1024 open files there are 256 connections, and the sum is 204 MiB.
+//! With the usual limit of 1024 open files there are 256 connections, and the sum is 204 MiB. The kernel's buffers come on
+//! top: [`super::bind`] bounds them to 288 KiB for each connection, 144 MiB for 512. All together leave room below the limit
+//! of memory that the unit in `deploy` sets.
 
 use std::time::Duration;
 

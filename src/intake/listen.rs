@@ -13,6 +13,8 @@
 //! `max_connections / patience` connections each second (1,000 and more) can delay others; the proxy has to stop that.
 
 use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +26,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
@@ -38,6 +40,27 @@ use super::limits::{ConnectionLimits, READ_BUFFER};
 const NO_ROOM: Duration = Duration::from_millis(200);
 /// The log says at most this often that all connections are taken.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
+
+/// The kernel doubles both sizes. Without them it lets the buffers of each connection grow to several megabytes, which count
+/// as memory of the service.
+const RECEIVE_BUFFER: u32 = 128 * 1024;
+/// Answers have a few hundred bytes.
+const SEND_BUFFER: u32 = 16 * 1024;
+const BACKLOG: u32 = 1024;
+
+/// Listens on an address, with small buffers in the kernel for each connection.
+///
+/// # Errors
+/// When the address is taken or not ours.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    // Accepted connections inherit these.
+    socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Serves until told to stop; then whatever is under way is answered, and this returns.
 pub async fn serve(listener: TcpListener, router: Router, limits: ConnectionLimits, stop: CancellationToken) {

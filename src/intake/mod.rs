@@ -39,7 +39,7 @@ use tokio::sync::broadcast;
 pub use body::Limits;
 pub use http::{router, router_with};
 pub use limits::{CONNECTION_BYTES, ConnectionLimits};
-pub use listen::serve;
+pub use listen::{bind, serve};
 
 use crate::domain::{Millis, ThreadRef};
 use crate::store::Store;

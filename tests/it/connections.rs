@@ -8,9 +8,9 @@ use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use futures_util::future::join_all;
-use planwright::intake::{ConnectionLimits, serve};
+use planwright::intake::{ConnectionLimits, bind, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -47,7 +47,7 @@ impl House {
             .route("/when-told", get(move || async { told.notified().await }))
             .route("/read", post(|body: Bytes| async move { body.len().to_string() }))
             .layer(DefaultBodyLimit::disable());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
         let mut serving = JoinSet::new();
         serving.spawn(serve(listener, router, limits, stop.clone()));

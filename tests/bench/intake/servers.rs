@@ -197,7 +197,7 @@ pub(crate) fn serve_inner(port: u16, dir: &Path) -> anyhow::Result<()> {
     let wake = tokio::sync::broadcast::channel(16).0;
     let at = Intake { store, secrets, clock: now, wake, confidential: Confidential::Ignored };
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+        let listener = intake::bind(([127, 0, 0, 1], port).into())?;
         let limits = ConnectionLimits::of_process();
         intake::serve(listener, intake::router(at), limits, CancellationToken::new()).await;
         Ok(())
