@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::app::App;
 use crate::config::{Config, Env, Redactor, Severity};
-use crate::intake::bind;
+use crate::intake::{ConnectionLimits, FEW_FILES, bind, file_limit};
 
 /// The redactor is that of the log: what the engine learns, the log knows.
 pub(super) async fn run(config: Config, env: &Env, redactor: Redactor) -> anyhow::Result<ExitCode> {
@@ -18,6 +18,7 @@ pub(super) async fn run(config: Config, env: &Env, redactor: Redactor) -> anyhow
     let listener = bind(listen).with_context(|| format!("cannot listen on {listen} (`server.listen`)"))?;
     let signals = Signals::listen()?;
     tracing::info!("listening on http://{}", listener.local_addr()?);
+    report_connection_limit();
     let forges: Vec<&str> = app.ctx.forges.keys().map(|kind| kind.as_str()).collect();
     tracing::info!("working for {} with the model {}", forges.join(" and "), app.ctx.planner.name());
     let stop = app.ctx.shutdown.clone();
@@ -25,6 +26,21 @@ pub(super) async fn run(config: Config, env: &Env, redactor: Redactor) -> anyhow
     ran?;
     tracing::info!("stopped; what was under way goes on at the next start");
     Ok(ExitCode::SUCCESS)
+}
+
+fn report_connection_limit() {
+    let connections = ConnectionLimits::of_process().max_connections;
+    let Some(files) = file_limit() else {
+        tracing::info!("at most {connections} connections at once; there is no limit on open files");
+        return;
+    };
+    tracing::info!("at most {connections} connections at once; this process may open {files} files");
+    if files < FEW_FILES {
+        tracing::warn!(
+            "{files} open files are few: work on several threads at once may fail; allow 1024 or more \
+             (`LimitNOFILE` of systemd, `--ulimit nofile` of Docker, `ulimit -n`)"
+        );
+    }
 }
 
 fn refuse_bad_settings(config: &Config, env: &Env) -> anyhow::Result<()> {

@@ -38,7 +38,7 @@ use tokio::sync::broadcast;
 
 pub use body::Limits;
 pub use http::{router, router_with};
-pub use limits::{CONNECTION_BYTES, ConnectionLimits};
+pub use limits::{CONNECTION_BYTES, ConnectionLimits, FEW_FILES, file_limit};
 pub use listen::{bind, serve};
 
 use crate::domain::{Millis, ThreadRef};

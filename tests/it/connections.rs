@@ -1,6 +1,8 @@
 //! Purpose: connections of the door: who sends nothing is not held, who sends is served, and an end is an end.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use axum::Router;
@@ -8,7 +10,12 @@ use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use futures_util::future::join_all;
-use planwright::intake::{ConnectionLimits, bind, serve};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use planwright::domain::{Account, Event, EventKind};
+use planwright::intake::{CONNECTION_BYTES, ConnectionLimits, Limits, bind, serve};
+use reqwest::StatusCode;
+use sha2::Sha256;
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
@@ -289,4 +296,169 @@ async fn a_head_is_bounded_and_refused_with_an_answer() {
     // Forges and the proxies before them send much less than this.
     let usual = format!("GET /at-once HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "y".repeat(14_000));
     assert_answered(&mut house.sent(usual.as_bytes()).await).await;
+}
+
+const SECRET: &str = "a secret of this test";
+
+/// The program as it is run, allowed to open only so many files.
+struct Program {
+    child: Child,
+    address: SocketAddr,
+    dir: TempDir,
+}
+
+impl Program {
+    async fn start(files: u32) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = "server: { listen: '127.0.0.1:0' }\nforges: { local: { enabled: true } }\n\
+                        models: { default: { provider: offline } }\nplanning: { enabled: true }\n";
+        fs::write(dir.path().join("config.yaml"), settings).unwrap();
+        let limited = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+        let child = Command::new("/bin/sh")
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_planwright"), "--log-json", "serve"])
+            .current_dir(dir.path())
+            .env_clear()
+            .env("PLANWRIGHT_LOCAL_SECRET", SECRET)
+            // As the unit in `deploy` has it: memory that is free again goes back at once.
+            .env("MALLOC_MMAP_THRESHOLD_", "262144")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(dir.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut program = Self { child, address: ([127, 0, 0, 1], 0).into(), dir };
+        program.address = program.logged("listening on http://").await.parse().unwrap();
+        program.logged("at most ").await;
+        program
+    }
+
+    /// The rest of the first message in the log that begins so.
+    async fn logged(&self, beginning: &str) -> String {
+        for _ in 0..2_000 {
+            let log = fs::read_to_string(self.dir.path().join("log")).unwrap();
+            let lines = log.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+            let mut messages = lines.filter_map(|line| Some(line["message"].as_str()?.to_owned()));
+            if let Some(rest) = messages.find_map(|text| text.strip_prefix(beginning).map(str::to_owned)) {
+                return rest;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the log does not say `{beginning}`");
+    }
+
+    fn open_files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// The most memory that it ever held.
+    fn peak_bytes(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
+    }
+
+    /// The peak, once it has not risen for a while.
+    async fn settled_peak_bytes(&self) -> usize {
+        let mut peaks = vec![self.peak_bytes()];
+        while peaks.len() < 10 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let now = self.peak_bytes();
+            peaks.retain(|peak| *peak == now);
+            peaks.push(now);
+        }
+        peaks[0]
+    }
+
+    async fn deliver(&self, id: &str, padding: usize) -> StatusCode {
+        let event = Event {
+            thread: "local:sample#1".parse().unwrap(),
+            actor: Account::person(1, "ann"),
+            at: None,
+            kind: EventKind::Assigned { assignee: Account::person(9, "somebody") },
+        };
+        let mut body = serde_json::to_vec(&event).unwrap();
+        body.resize(body.len() + padding, b' ');
+        let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap().chain_update(&body);
+        let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
+        let request = reqwest::Client::new()
+            .post(format!("http://{}/webhooks/local", self.address))
+            .header("X-Hub-Signature-256", signature)
+            .header("X-Planwright-Delivery", id)
+            .timeout(Duration::from_secs(20))
+            .body(body);
+        request.send().await.unwrap().status()
+    }
+
+    /// A connection that sends this, as far as it is taken within a second, and then holds on.
+    async fn attack(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(bytes)).await;
+        stream
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// As large as heads may be, with as many headers.
+fn long_head(rest: &str) -> Vec<u8> {
+    let headers: String = (0..90).map(|n| format!("X-Junk-{n}: {}\r\n", "y".repeat(150))).collect();
+    format!("POST /webhooks/local HTTP/1.1\r\nHost: x\r\n{headers}{rest}").into_bytes()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_senders_on_all_places_get_no_more_memory_and_files_than_is_said() {
+    let program = Program::start(512).await;
+    // The rest is for the store and for what the engine does meanwhile.
+    let most_files = 512 / 2;
+    let limits = ConnectionLimits { max_connections: 128, ..ConnectionLimits::default() };
+    assert_eq!(program.logged("at most ").await, "128 connections at once; this process may open 512 files");
+    assert_eq!(program.deliver("before", 0).await, StatusCode::ACCEPTED);
+    let memory = program.peak_bytes();
+
+    // Heads and small bodies that never end.
+    let bodies = Limits::default();
+    let small = bodies.small_body_bytes - 1024;
+    let chunks = format!("400\r\n{}\r\n", "z".repeat(1024)).repeat(small / 1024);
+    let attacks = [
+        long_head("X-Slow: "),
+        [long_head("Transfer-Encoding: chunked\r\n\r\n"), chunks.into_bytes()].concat(),
+        [long_head(&format!("Content-Length: {}\r\n\r\n", small + 1)), vec![b'z'; small]].concat(),
+    ];
+    let held = join_all((0..2 * limits.max_connections).map(|n| program.attack(&attacks[n % 3]))).await;
+    let grown = program.settled_peak_bytes().await - memory;
+    let allowed = limits.max_connections * (CONNECTION_BYTES + bodies.small_body_bytes);
+    assert!(grown <= allowed, "{grown} of {allowed} bytes");
+    assert!(grown >= limits.max_connections * 32 * 1024, "only {grown} bytes: nobody attacks");
+    assert!(program.open_files() <= most_files, "{} of {most_files} files", program.open_files());
+    assert_eq!(program.deliver("beside small ones", 0).await, StatusCode::ACCEPTED);
+
+    // And large bodies that lack their end: the first of them take the whole budget.
+    let large = bodies.body_bytes;
+    let attack = [long_head(&format!("Content-Length: {large}\r\n\r\n")), vec![b'z'; large - 1]].concat();
+    let mut held_too = join_all((0..8).map(|_| program.attack(&attack))).await;
+    held_too.extend(join_all((0..120).map(|n| program.attack(&attacks[n % 3]))).await);
+    assert_eq!(program.deliver("beside large ones", 0).await, StatusCode::ACCEPTED);
+    assert_eq!(program.deliver("large itself", 1_000_000).await, StatusCode::ACCEPTED);
+    let grown = program.settled_peak_bytes().await - memory;
+    let allowed = limits.unproven_bytes(&bodies);
+    assert!(grown <= allowed, "{grown} of {allowed} bytes");
+    assert!(program.open_files() <= most_files, "{} of {most_files} files", program.open_files());
+    drop((held, held_too));
+}
+
+#[tokio::test]
+async fn with_few_files_the_log_warns_and_deliveries_are_still_taken() {
+    let program = Program::start(100).await;
+    assert_eq!(program.logged("at most ").await, "25 connections at once; this process may open 100 files");
+    let warning = program.logged("100 open files are few").await;
+    assert!(warning.contains("LimitNOFILE"), "{warning}");
+    let _held = join_all((0..100).map(|_| program.attack(HALF_A_HEAD))).await;
+    assert_eq!(program.deliver("1", 0).await, StatusCode::ACCEPTED);
+    assert!(program.open_files() < 75, "{} files are open", program.open_files());
+    assert!(!program.logged("all 25 connections are taken").await.is_empty());
 }
