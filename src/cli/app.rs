@@ -1,6 +1,5 @@
 //! Purpose: the server as a whole: settings in, the engine and the HTTP door out.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,15 +180,10 @@ pub(super) fn crew(config: &Config, env: &Env) -> anyhow::Result<Crew> {
     })
 }
 
-/// Rules may add servers for some repositories; which of them a repository may use is asked for each action.
+/// Which of them a repository may use is asked for each action.
 pub(super) fn mcp_servers(config: &Config, env: &Env) -> Vec<ServerSettings> {
-    let all = std::iter::once(&config.tools).chain(config.repos.iter().map(RepoRule::tools));
-    let servers: BTreeMap<String, &McpServer> = all
-        .flat_map(|tools| &tools.mcp_servers)
-        .filter(|(_, server)| server.enabled)
-        .map(|(name, server)| (name.to_string(), server))
-        .collect();
-    servers.into_iter().map(|(name, server)| mcp_server(name, server, env)).collect()
+    let servers = config.mcp_servers().into_iter();
+    servers.map(|(name, server)| mcp_server(name.to_string(), &server, env)).collect()
 }
 
 /// Only where there is something to run; without a cage commands are refused, and doctor and the log say why.

@@ -1,6 +1,6 @@
 //! Purpose: `repos:` rules, and what holds for one repository once they are laid over the file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
@@ -11,7 +11,8 @@ use serde_yaml::{Mapping, Value};
 use super::checked::{self, deserialize_checked};
 use super::env::Switches;
 use super::{
-    Approval, Budget, Config, Crew, Deliver, Language, Notices, Planning, RepoSettings, Tools, Triggers,
+    Approval, Budget, Config, Crew, Deliver, Language, McpServer, Notices, Planning, RepoSettings, ToolName,
+    Tools, Triggers,
 };
 use crate::domain::Project;
 
@@ -123,6 +124,30 @@ impl Config {
         let everywhere = self.triggers.label.clone();
         let by_rule = self.repos.iter().filter_map(|rule| self.with_rules([rule].into_iter()).triggers.label);
         everywhere.into_iter().chain(by_rule).collect()
+    }
+
+    /// Every MCP server that some repository may use, as it is started: once, for all of them. So it allows what any
+    /// repository may use, and keeps the pins that all agree on; the settings of each repository are asked again for each
+    /// of its actions.
+    #[must_use]
+    pub fn mcp_servers(&self) -> BTreeMap<ToolName, McpServer> {
+        let mut servers: BTreeMap<ToolName, McpServer> = BTreeMap::new();
+        let named = self.repos.iter().map(|rule| (self.with_rules([rule].into_iter()), Some(rule)));
+        for (settings, rule) in std::iter::once((self.with_rules(std::iter::empty()), None)).chain(named) {
+            let is_named =
+                |name: &ToolName| rule.is_none_or(|rule| rule.tools.mcp_servers.contains_key(name));
+            let enabled = settings.tools.mcp_servers.into_iter().filter(|(_, server)| server.enabled);
+            for (name, mut server) in enabled.filter(|(name, _)| is_named(name)) {
+                if let Some(known) = servers.get(&name) {
+                    let more = known.allow.iter().filter(|pattern| !server.allow.contains(pattern));
+                    let more: Vec<_> = more.cloned().collect();
+                    server.allow.extend(more);
+                    server.pins.retain(|tool, pin| known.pins.get(tool) == Some(pin));
+                }
+                servers.insert(name, server);
+            }
+        }
+        servers
     }
 
     pub(super) fn with_rules<'a>(&self, rules: impl Iterator<Item = &'a RepoRule>) -> RepoSettings {
@@ -239,7 +264,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{AutoApproval, Env};
+    use crate::config::{AutoApproval, Env, ToolPattern};
 
     fn config(text: &str) -> Config {
         Config::parse(text, Path::new("config.yaml"), &Env::default()).unwrap()
@@ -304,6 +329,28 @@ repos:
         expected.planning.enabled = false;
         assert_eq!(settings(text, "github:acme/old"), expected);
         assert_eq!(expected.planning.max_reflection_count, 7, "the file's own value stays below the rules");
+    }
+
+    /// A rule changes single keys of a server; the others stay as the file has them.
+    #[test]
+    fn a_server_is_started_for_all_repositories() {
+        let text = "
+tools: { mcp_servers: { near: { command: [x], allow: [a], pins: { a: '1', b: '2' } }, off: { enabled: false, command: [y] } } }
+repos:
+  - { match: 'github:acme/*', tools: { mcp_servers: { near: { allow: [b], pins: { b: '3' } } } } }
+  - { match: 'github:acme/x', tools: { mcp_servers: { near: { enabled: false }, off: { enabled: true } } } }
+  - { match: '*', tools: { mcp_servers: { own: { command: [z] } } } }
+";
+        let near = McpServer {
+            command: vec!["x".to_owned()],
+            allow: ["b", "a"].map(|name| ToolPattern::try_from(name.to_owned()).unwrap()).to_vec(),
+            pins: BTreeMap::from([("a".to_owned(), "1".to_owned())]),
+            ..McpServer::default()
+        };
+        let plain = |word: &str| McpServer { command: vec![word.to_owned()], ..McpServer::default() };
+        let found = config(text).mcp_servers().into_iter().map(|(name, server)| (name.to_string(), server));
+        let expected = [("near", near), ("off", plain("y")), ("own", plain("z"))];
+        assert_eq!(found.collect::<Vec<_>>(), expected.map(|(name, server)| (name.to_owned(), server)));
     }
 
     #[test]

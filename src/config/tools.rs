@@ -91,6 +91,20 @@ impl Default for McpServer {
     }
 }
 
+impl McpServer {
+    /// Whether the settings let a tool be used, whatever it is like now.
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        self.enabled && self.allow.iter().any(|pattern| pattern.matches(tool))
+    }
+
+    /// Whether a tool with this hash is the one that was pinned; one without a pin may be any.
+    #[must_use]
+    pub fn accepts(&self, tool: &str, hash: &str) -> bool {
+        self.pins.get(tool).is_none_or(|pin| pin.eq_ignore_ascii_case(hash))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunCommand {

@@ -286,7 +286,7 @@ async fn tools(ctx: &Ctx, settings: &RepoSettings) -> Vec<(String, String)> {
     for (server, why) in &offer.missing {
         tracing::warn!("the tools of `{server}` are missing from the plan: {why}");
     }
-    let allowed = offer.tools.into_iter().filter(|tool| may_use(&tool.name, settings));
+    let allowed = offer.tools.into_iter().filter(|tool| may_use(tool, settings));
     // A server may say the secret that it was given.
     let does = |text: &str| ctx.redactor.clean(text).chars().take(300).collect();
     allowed.map(|tool| (tool.name, does(&tool.description))).collect()

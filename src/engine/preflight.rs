@@ -11,7 +11,7 @@ use super::gate;
 use super::hands::{Trouble, allowed_command, bench, remote};
 use super::settings::{Settled, settings};
 use crate::actions::{Finding, Found, Ground, Offered, RepoPath};
-use crate::config::RepoSettings;
+use crate::config::{McpServer, RepoSettings};
 use crate::domain::{Account, Project, Thread, ThreadRef};
 use crate::plan::{Action, ActionKind};
 use crate::planning::{Fact, Key, Place, Run, plan_tool};
@@ -163,10 +163,9 @@ pub(super) async fn permitted(
 
 /// A tool that is on offer and that this repository may use. A server that is away for a moment takes nothing back.
 async fn offered(ctx: &Ctx, name: &str, settings: &RepoSettings) -> Result<Option<Offered>, Trouble> {
-    if !may_use(name, settings) {
-        return Ok(None);
-    }
+    let Some((server, own_name)) = allowed_tool(name, settings) else { return Ok(None) };
     match ctx.hands.mcp.tool(name).await {
+        Ok(tool) if !server.accepts(own_name, &tool.hash) => Ok(None),
         Ok(tool) => {
             let ToolInfo { hash, read_only, destructive, .. } = tool;
             Ok(Some(Offered { hash, read_only, destructive }))
@@ -189,12 +188,16 @@ async fn offered(ctx: &Ctx, name: &str, settings: &RepoSettings) -> Result<Optio
     }
 }
 
-/// Whether the settings of this repository allow a tool by its full name.
-pub(super) fn may_use(name: &str, settings: &RepoSettings) -> bool {
-    let Some((server, tool)) = name.split_once('/') else { return false };
-    let known = settings.tools.mcp_servers.iter().find(|(known, _)| known.to_string() == server);
-    known
-        .is_some_and(|(_, server)| server.enabled && server.allow.iter().any(|pattern| pattern.matches(tool)))
+/// Whether this repository may use a tool as it is now.
+pub(super) fn may_use(tool: &ToolInfo, settings: &RepoSettings) -> bool {
+    allowed_tool(&tool.name, settings).is_some_and(|(server, own_name)| server.accepts(own_name, &tool.hash))
+}
+
+/// The server of a tool that the settings of this repository allow by its full name, and the name without the server's.
+fn allowed_tool<'a>(name: &'a str, settings: &'a RepoSettings) -> Option<(&'a McpServer, &'a str)> {
+    let (server, own_name) = name.split_once('/')?;
+    let (_, server) = settings.tools.mcp_servers.iter().find(|(known, _)| known.to_string() == server)?;
+    server.allows(own_name).then_some((server, own_name))
 }
 
 /// The commit that the work starts from. What stands at a path there is read once, however many actions name it.

@@ -67,6 +67,15 @@ pub(crate) fn odd(how: &str, diary: &Path) -> ServerSettings {
     process("odd", &argv)
 }
 
+/// The hash of a tool of such a server, as an operator pins it.
+pub(crate) async fn hash_of(how: &str, tool: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let mcp = Mcp::new(vec![odd(how, &dir.path().join("diary"))]);
+    let hash = mcp.tool(&format!("odd/{tool}")).await.unwrap().hash;
+    mcp.close().await;
+    hash
+}
+
 /// The words that start a server.
 pub(crate) fn process_words(settings: &ServerSettings) -> Vec<String> {
     match &settings.reach {

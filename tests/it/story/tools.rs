@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
 use super::bot::{MARIA, Scene};
+use crate::mcp::rig::hash_of;
 use crate::scripted_model::Asked;
 
 /// Settings with a small MCP server of ours, `odd`, and some commands.
@@ -98,6 +99,31 @@ async fn a_tool_that_only_looks_needs_nobody_and_another_is_asked_for() {
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());
     assert_eq!(outputs(&scene), ["red password done"], "nothing invisible came along");
     bot.ends().await;
+}
+
+/// A rule that pins a tool changes nothing else about its server, and holds where it matches.
+#[tokio::test]
+async fn a_pin_of_a_rule_holds_for_its_repositories() {
+    let right = hash_of("good", "echo").await;
+    for (pattern, pin, says) in [
+        ("github:acme/*", right.as_str(), "🚀 done"),
+        ("github:acme/*", "0", "there is no tool `odd/echo` here"),
+        ("github:other/*", "0", "🚀 done"),
+    ] {
+        let scene = scene(vec![tool("task_1", "odd/echo", Some(json!({"text": "hello"})))]).await;
+        let settings = settings("good", scene.dir.path());
+        let rule = format!(
+            "{{ match: '{pattern}', tools: {{ mcp_servers: {{ odd: {{ pins: {{ echo: '{pin}' }} }} }} }} }}"
+        );
+        let scene = scene.settings(&format!("{settings}repos: [{rule}]\n"));
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        assert!(scene.card().contains(says), "{pattern} {pin}: {}", scene.card());
+        let asked = scene.model.requests();
+        let planned = asked.iter().find(|asked| asked.schema_name == "action_sequence").unwrap();
+        assert_eq!(planned.user.contains("odd/echo"), says == "🚀 done", "{pattern} {pin}: {}", planned.user);
+        bot.ends().await;
+    }
 }
 
 /// The plan leaves the arguments open; the worker is shown the schema, and held to this one tool.
