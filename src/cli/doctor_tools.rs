@@ -1,10 +1,12 @@
 //! Purpose: `doctor` on what a run works with: git, the cage for commands, the servers of tools.
 
+use std::collections::BTreeSet;
+
 use super::app;
 use super::doctor::Finding;
 use crate::config::{Config, Env};
 use crate::tools::git::Workspaces;
-use crate::tools::mcp::{Mcp, Offer};
+use crate::tools::mcp::{Mcp, Offer, ToolInfo};
 use crate::tools::sandbox::{Cage, Sandbox};
 
 pub(super) async fn git(config: &Config) -> Finding {
@@ -54,7 +56,7 @@ fn name(cage: Cage) -> &'static str {
     }
 }
 
-/// Asks every server for its tools, and compares them with their pins.
+/// Asks every server for its tools, and compares them with what the settings say about them.
 pub(super) async fn servers(config: &Config, env: &Env) -> Vec<Finding> {
     let settings = app::mcp_servers(config, env);
     // Without pins every tool is offered, so that what it is now can be said.
@@ -68,9 +70,52 @@ pub(super) async fn servers(config: &Config, env: &Env) -> Vec<Finding> {
     let mut findings = vec![];
     for server in &settings {
         findings.push(reached(&server.name, &offer));
-        findings.extend(server.pins.iter().filter_map(|(tool, pin)| pinned(&server.name, tool, pin, &offer)));
+        findings.extend(claims(config, &server.name).iter().filter_map(|claim| claim.compare(&offer)));
     }
     findings
+}
+
+/// What the settings say about one tool of a server.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Claim {
+    Pinned { server: String, tool: String, pin: String },
+    ReadOnlyWithoutPin { server: String, tool: String },
+}
+
+/// For all repositories, each claim once.
+fn claims(config: &Config, server: &str) -> BTreeSet<Claim> {
+    let own = |tool: &str| (server.to_owned(), tool.to_owned());
+    let mut claims = BTreeSet::new();
+    for settings in config.with_each_rule() {
+        let known = settings.tools.mcp_servers.iter().filter(|(name, _)| name.as_ref() == server);
+        for (_, known) in known {
+            claims.extend(known.pins.iter().map(|(tool, pin)| {
+                let (server, tool) = own(tool);
+                Claim::Pinned { server, tool, pin: pin.to_ascii_lowercase() }
+            }));
+            claims.extend(known.read_only_without_pin().map(|tool| {
+                let (server, tool) = own(tool.as_ref());
+                Claim::ReadOnlyWithoutPin { server, tool }
+            }));
+        }
+    }
+    claims
+}
+
+impl Claim {
+    /// What is wrong with it, as the servers are now. One that is away says nothing about its tools.
+    fn compare(&self, offer: &Offer) -> Option<Finding> {
+        let (Self::Pinned { server, tool, .. } | Self::ReadOnlyWithoutPin { server, tool }) = self;
+        if offer.missing.iter().any(|(name, _)| name == server) {
+            return None;
+        }
+        let full = format!("{server}/{tool}");
+        let now = offer.tools.iter().find(|offered| offered.name == full);
+        match self {
+            Self::Pinned { pin, .. } => pinned((server, tool, &full), pin, now),
+            Self::ReadOnlyWithoutPin { .. } => now.map(|now| unpinned((server, tool, &full), now)),
+        }
+    }
 }
 
 fn reached(server: &str, offer: &Offer) -> Finding {
@@ -93,12 +138,8 @@ fn reached(server: &str, offer: &Offer) -> Finding {
     Finding::good(format!("MCP server `{server}` offers {}: {}", tools.len(), tools.join(", ")))
 }
 
-fn pinned(server: &str, tool: &str, pin: &str, offer: &Offer) -> Option<Finding> {
-    if offer.missing.iter().any(|(name, _)| name == server) {
-        return None;
-    }
-    let full = format!("{server}/{tool}");
-    match offer.tools.iter().find(|offered| offered.name == full) {
+fn pinned((server, tool, full): (&str, &str, &str), pin: &str, now: Option<&ToolInfo>) -> Option<Finding> {
+    match now {
         Some(now) if now.hash.eq_ignore_ascii_case(pin) => None,
         Some(now) => Some(Finding::bad(
             format!("`{full}` is not the tool that was pinned, so it is switched off"),
@@ -112,4 +153,14 @@ fn pinned(server: &str, tool: &str, pin: &str, offer: &Offer) -> Option<Finding>
             format!("check its name in `tools.mcp_servers.{server}.pins` and `allow`"),
         )),
     }
+}
+
+fn unpinned((server, tool, full): (&str, &str, &str), now: &ToolInfo) -> Finding {
+    Finding::bad(
+        format!("`{full}` is in `read_only`, but has no pin"),
+        format!(
+            "look at what it is; if it only looks, write `{tool}: {}` in `tools.mcp_servers.{server}.pins`",
+            now.hash
+        ),
+    )
 }

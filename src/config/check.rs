@@ -356,6 +356,13 @@ impl Findings<'_> {
                 (true, Some(url)) if server.token_env.is_some() => self.open_url(&format!("{key}.url"), url),
                 (true, Some(_)) | (false, None) => {}
             }
+            for tool in server.read_only_without_pin() {
+                let message = format!(
+                    "`{tool}` has no pin, so nobody can tell whether it is still the tool that only looks; write its \
+                     hash in `pins` (`planwright doctor` says it)"
+                );
+                self.error(&format!("{key}.read_only"), message);
+            }
         }
         for (name, command) in settings.tools.commands.iter().filter(|(_, command)| command.enabled) {
             if command.argv.is_empty() {
@@ -512,6 +519,15 @@ planning: { enabled: true }
         (
             "tools: { mcp_servers: { a: { url: 'http://h.example', token_env: T } } }",
             "warning: tools.mcp_servers.a.url: the token is sent to `http://h.example` unencrypted; use `https://`",
+        ),
+        (
+            "tools: { mcp_servers: { a: { command: [x], read_only: [b, c], pins: { c: '1' } } } }",
+            "error: tools.mcp_servers.a.read_only: `b` has no pin, so nobody can tell whether it is still the tool that only looks; write its hash in `pins` (`planwright doctor` says it)",
+        ),
+        (
+            "tools: { mcp_servers: { a: { command: [x], pins: { c: '1' } } } }\n\
+             repos: [{ match: '*', tools: { mcp_servers: { a: { read_only: [b, c] } } } }]",
+            "error: repos[0].tools.mcp_servers.a.read_only: `b` has no pin, so nobody can tell whether it is still the tool that only looks; write its hash in `pins` (`planwright doctor` says it)",
         ),
         ("tools: { commands: { a: {} } }", "error: tools.commands.a.argv: it needs a program to run"),
         (

@@ -122,7 +122,7 @@ impl Config {
     #[must_use]
     pub fn trigger_labels(&self) -> BTreeSet<String> {
         let everywhere = self.triggers.label.clone();
-        let by_rule = self.repos.iter().filter_map(|rule| self.with_rules([rule].into_iter()).triggers.label);
+        let by_rule = self.with_each_rule().skip(1).filter_map(|settings| settings.triggers.label);
         everywhere.into_iter().chain(by_rule).collect()
     }
 
@@ -132,8 +132,8 @@ impl Config {
     #[must_use]
     pub fn mcp_servers(&self) -> BTreeMap<ToolName, McpServer> {
         let mut servers: BTreeMap<ToolName, McpServer> = BTreeMap::new();
-        let named = self.repos.iter().map(|rule| (self.with_rules([rule].into_iter()), Some(rule)));
-        for (settings, rule) in std::iter::once((self.with_rules(std::iter::empty()), None)).chain(named) {
+        let rules = std::iter::once(None).chain(self.repos.iter().map(Some));
+        for (settings, rule) in self.with_each_rule().zip(rules) {
             let is_named =
                 |name: &ToolName| rule.is_none_or(|rule| rule.tools.mcp_servers.contains_key(name));
             let enabled = settings.tools.mcp_servers.into_iter().filter(|(_, server)| server.enabled);
@@ -148,6 +148,12 @@ impl Config {
             }
         }
         servers
+    }
+
+    /// What holds where no rule matches, and where one rule matches alone.
+    pub fn with_each_rule(&self) -> impl Iterator<Item = RepoSettings> {
+        let alone = self.repos.iter().map(|rule| self.with_rules([rule].into_iter()));
+        std::iter::once(self.with_rules(std::iter::empty())).chain(alone)
     }
 
     pub(super) fn with_rules<'a>(&self, rules: impl Iterator<Item = &'a RepoRule>) -> RepoSettings {

@@ -348,6 +348,10 @@ mod tests {
             "config.yaml:1:18: `repos[0].match`: `acme/*` names no forge; write it like `github:acme/*`",
         ),
         (
+            "tools: { mcp_servers: { a: { command: [x], read_only: ['get_*'] } } }",
+            "config.yaml:1:56: `tools.mcp_servers.a.read_only[0]`: this name must have 1 to 64 letters, digits, `_`, `-` or `.`",
+        ),
+        (
             "tools: { paths: { deny: [../x] } }",
             "config.yaml:1:26: `tools.paths.deny[0]`: a pattern begins at the top of the repository, without `/` before it and without `..`",
         ),

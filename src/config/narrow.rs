@@ -349,6 +349,15 @@ impl Narrower {
         }
     }
 
+    fn fewer_names(&mut self, key: &str, server: &[ToolName], wanted: &[ToolName]) -> Vec<ToolName> {
+        let (taken, left): (Vec<_>, Vec<_>) = wanted.iter().cloned().partition(|name| server.contains(name));
+        for name in left {
+            self.refused
+                .push(format!("`{key}`: `{name}` is not used: only the server's own file can add it"));
+        }
+        taken
+    }
+
     fn mcp_server(&mut self, key: &str, server: &McpServer, wanted: &McpServer) -> McpServer {
         McpServer {
             enabled: self.off(&format!("{key}.enabled"), server.enabled, wanted.enabled),
@@ -358,6 +367,7 @@ impl Narrower {
             pass_env: self.fixed(&format!("{key}.pass_env"), &server.pass_env, &wanted.pass_env),
             allow: self.fewer(&format!("{key}.allow"), &server.allow, &wanted.allow, "*"),
             pins: self.fixed(&format!("{key}.pins"), &server.pins, &wanted.pins),
+            read_only: self.fewer_names(&format!("{key}.read_only"), &server.read_only, &wanted.read_only),
             timeout_seconds: self.lower(
                 &format!("{key}.timeout_seconds"),
                 server.timeout_seconds,
@@ -421,7 +431,7 @@ approval: { auto: low }
 crew: { workers: 4, operators: [ann] }
 tools:
   mcp_servers:
-    files: { command: [mcp-files], allow: ['read_*', list], pass_env: [HOME] }
+    files: { command: [mcp-files], allow: ['read_*', list], pass_env: [HOME], pins: { list: abc }, read_only: [list] }
   commands:
     test: { argv: [cargo, test], network: true }
   without_sandbox: run_unprotected
@@ -459,6 +469,7 @@ deliver: draft
             "crew: { answer_within_hours: 48, remind_after_hours: 1, on_no_answer: stop }",
             "tools: { mcp_servers: { files: { enabled: false } } }",
             "tools: { mcp_servers: { files: { allow: [read_file, 'read_d*'] } } }",
+            "tools: { mcp_servers: { files: { read_only: [] } } }",
             "tools: { commands: { test: { enabled: false } } }",
             "tools: { paths: { allow: ['src/web/*.rs', 'docs/*.md'] } }",
             "deliver: branch-only",
@@ -639,6 +650,10 @@ deliver: draft
         (
             "tools: { mcp_servers: { files: { pins: { read: abc } } } }",
             "`tools.mcp_servers.files.pins` stays as it is: only the server's own file sets it",
+        ),
+        (
+            "tools: { mcp_servers: { files: { read_only: [list, read_file] } } }",
+            "`tools.mcp_servers.files.read_only`: `read_file` is not used: only the server's own file can add it",
         ),
         ("budget: { minutes: 121 }", "`budget.minutes` stays `120`: a repository's file may only lower it"),
     ];

@@ -19,6 +19,12 @@ impl std::fmt::Display for ToolName {
     }
 }
 
+impl AsRef<str> for ToolName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Tools of an MCP server: a name, or the beginning of names with `*` behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "String")]

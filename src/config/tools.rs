@@ -73,6 +73,9 @@ pub struct McpServer {
     pub allow: Vec<ToolPattern>,
     /// Hashes of tools by name; a tool that no longer has its hash is switched off.
     pub pins: BTreeMap<String, String>,
+    /// Tools that only look, by the word of whoever writes this file; each needs a pin. They run without a person where
+    /// `approval.auto` lets looking through and the plan gives their arguments, and may be called again after a crash.
+    pub read_only: Vec<ToolName>,
     pub timeout_seconds: NonZeroU32,
 }
 
@@ -86,6 +89,7 @@ impl Default for McpServer {
             pass_env: Vec::new(),
             allow: vec![ToolPattern::any()],
             pins: BTreeMap::new(),
+            read_only: Vec::new(),
             timeout_seconds: const { NonZeroU32::new(60).unwrap() },
         }
     }
@@ -102,6 +106,19 @@ impl McpServer {
     #[must_use]
     pub fn accepts(&self, tool: &str, hash: &str) -> bool {
         self.pins.get(tool).is_none_or(|pin| pin.eq_ignore_ascii_case(hash))
+    }
+
+    /// Whether the settings say that a tool with this hash only looks. Without a pin they say it of no tool: nobody knows
+    /// which one they mean.
+    #[must_use]
+    pub fn is_read_only(&self, tool: &str, hash: &str) -> bool {
+        let is_listed = self.read_only.iter().any(|listed| listed.as_ref() == tool);
+        is_listed && self.pins.contains_key(tool) && self.accepts(tool, hash)
+    }
+
+    /// Tools of `read_only` that have no pin.
+    pub fn read_only_without_pin(&self) -> impl Iterator<Item = &ToolName> {
+        self.read_only.iter().filter(|tool| !self.pins.contains_key(tool.as_ref()))
     }
 }
 

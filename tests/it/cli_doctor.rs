@@ -116,6 +116,22 @@ async fn servers_of_tools_are_asked_and_compared_with_their_pins() {
     let (code, found) = doctor(&with(&format!(", pins: {{ echo: \"{hash}\" }}"))).await;
     assert_eq!(code, 0, "the hash that doctor names is the right pin: {found:#?}");
 
+    let (code, found) = doctor(&with(", read_only: [echo]")).await;
+    assert_eq!(code, 1, "{found:#?}");
+    has(&found, &["bad: tools.mcp_servers.odd.read_only: `echo` has no pin"]);
+    has(&found, &["bad: `odd/echo` is in `read_only`, but has no pin", &format!("write `echo: {hash}` in")]);
+    let rule = |pin: &str| {
+        format!(
+            "{}repos: [{{ match: '*', tools: {{ mcp_servers: {{ odd: {{ pins: {{ echo: '{pin}' }}, read_only: [echo] }} }} }} }}]\n",
+            with("")
+        )
+    };
+    let (code, found) = doctor(&rule(hash)).await;
+    assert_eq!(code, 0, "{found:#?}");
+    let (code, found) = doctor(&rule("0")).await;
+    assert_eq!(code, 1, "{found:#?}");
+    has(&found, &["bad: `odd/echo` is not the tool that was pinned", &format!("write `echo: {hash}`")]);
+
     let gone = "tools: { mcp_servers: { odd: { command: [\"/nowhere/at/all\"] } } }\n";
     let (code, found) = doctor(gone).await;
     assert_eq!(code, 1, "{found:#?}");
