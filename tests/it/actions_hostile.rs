@@ -10,6 +10,7 @@ use planwright::domain::{DiffLine, EventKind, ForgeKind};
 use planwright::forge::local::NewThread;
 use serde_json::{Value, json};
 
+use crate::mcp::rig::{odd, process_words};
 use crate::scripted_model::Asked;
 use crate::story::acting::{action, sequence};
 use crate::story::bot::{MARIA, Process, Scene, TOM};
@@ -137,12 +138,8 @@ fn worker(asked: &Asked, canary: &str, obeys: &AtomicBool) -> Value {
 }
 
 fn settings(channel: Channel, dir: &Path) -> String {
-    let found =
-        std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-    let python = String::from_utf8(found.unwrap().stdout).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp/server.py");
     let how = if channel == Channel::ToolDescription { "charming" } else { "good" };
-    let odd = json!([python.trim(), "-u", script, how, dir.join("diary")]);
+    let odd = json!(process_words(&odd(how, &dir.join("diary"))));
     format!(
         "planning: {{ enabled: true }}\n\
          tools: {{ mcp_servers: {{ odd: {{ command: {odd}, pass_env: [ODD_KEY] }} }}, MORE }}\n"

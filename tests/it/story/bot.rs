@@ -192,7 +192,11 @@ impl Scene {
     /// As [`Scene::start`], with a shorter patience or other numbers.
     pub(crate) async fn start_with(&self, tune: impl FnOnce(&mut Ctx)) -> Bot<'_> {
         let env = Env::of(&Self::env());
-        let config = Config::parse(&self.yaml("127.0.0.1:0"), Path::new("config.yaml"), &env).unwrap();
+        let whole = Config::parse(&self.yaml("127.0.0.1:0"), Path::new("config.yaml"), &env).unwrap();
+        let mut config = whole.clone();
+        // The cage starts this program again inside itself. Here that is the tests, which would take the cage's words for
+        // the names of tests to run, so it is put up below, around the program that is told.
+        config.tools.commands.clear();
         let mut app = match &self.front {
             Front::Local => {
                 let forges = Forges::from([(ForgeKind::Local, Forge::Local(self.world.clone()))]);
@@ -201,8 +205,8 @@ impl Scene {
             Front::Github(_) | Front::Gitlab(_) => App::build(config, &env).await.unwrap(),
         };
         let ctx = Arc::get_mut(&mut app.ctx).unwrap();
-        if self.extra.contains("commands:") {
-            // The cage starts this program again inside itself; here that is the tests, so it is told which one.
+        ctx.config = Arc::new(whole);
+        if !ctx.config.tools.commands.is_empty() {
             let helper = SandboxSettings::new(env!("CARGO_BIN_EXE_planwright").into());
             ctx.hands.sandbox = Some(Sandbox::find(helper).unwrap());
         }
