@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::examine::{Before, Spec};
+use super::tool::ToolEffect;
 use crate::domain::Millis;
 use crate::plan::Action;
 
@@ -30,6 +31,8 @@ struct Named<'a> {
     open: bool,
     before: &'a Before,
     tool_hash: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_effect: Option<ToolEffect>,
     ground: &'a Ground,
 }
 
@@ -43,6 +46,7 @@ pub fn action_digest(action: &Action, spec: &Spec, ground: &Ground) -> String {
         open: spec.open,
         before: &spec.preflight.before,
         tool_hash: spec.tool_hash.as_deref(),
+        tool_effect: spec.tool_effect,
         ground,
     };
     // Plain structs, strings and sorted maps: this cannot fail, and if it could, nothing would equal the error.
@@ -75,6 +79,8 @@ pub fn what_changed(then: (&Ground, &Spec), now: (&Ground, &Spec)) -> Vec<String
     note(old_ground.settings != new_ground.settings, "the settings of this repository");
     note(old_ground.expires != new_ground.expires, "the time: the approval has run out");
     note(old.tool_hash != new.tool_hash, "the tool behind it");
+    let other_word = old.tool_hash == new.tool_hash && old.tool_effect != new.tool_effect;
+    note(other_word, "what the settings say about its tool");
     let target = new.path.as_ref().map_or_else(|| "its target".to_owned(), |path| format!("`{path}`"));
     note(old.preflight.before != new.preflight.before, &target);
     changed

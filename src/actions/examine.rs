@@ -14,6 +14,7 @@ use super::excerpt::Excerpt;
 use super::order::Order;
 use super::path::RepoPath;
 use super::risk::{Risk, rate};
+use super::tool::{Offered, ToolEffect};
 use crate::plan::{Action, ActionId, ActionKind, StepId};
 
 /// What stands at a target, as the engine found it.
@@ -29,14 +30,6 @@ pub enum Found {
     Directory,
     /// A link, a device, a submodule.
     Other,
-}
-
-/// A tool of an MCP server as it is on offer now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
-    pub hash: String,
-    pub read_only: bool,
-    pub destructive: bool,
 }
 
 /// All that has to be looked up for one action.
@@ -91,6 +84,9 @@ pub struct Spec {
     /// Content or arguments are left to a worker; approved is only the envelope.
     pub open: bool,
     pub tool_hash: Option<String>,
+    /// What the tool may do. Journals from before this was known leave it out, and so take nothing for harmless.
+    #[serde(default)]
+    pub tool_effect: Option<ToolEffect>,
     pub digest: String,
 }
 
@@ -226,8 +222,9 @@ fn look(action: &Action, finding: &Finding, overlay: &Overlay, sight: Sight) -> 
     };
     check(action, path.as_ref(), &before, finding)?;
     let preflight = preflight(action, before, text);
-    let (risk, reason) = rate(action, path.as_ref(), &preflight, finding.tool.as_ref());
     let tool_hash = finding.tool.as_ref().map(|tool| tool.hash.clone());
+    let tool_effect = finding.tool.as_ref().map(Offered::effect);
+    let (risk, reason) = rate(action, path.as_ref(), &preflight, tool_effect);
     Ok(Spec {
         id: action.id.clone(),
         path,
@@ -236,6 +233,7 @@ fn look(action: &Action, finding: &Finding, overlay: &Overlay, sight: Sight) -> 
         preflight,
         open: is_open(action),
         tool_hash,
+        tool_effect,
         digest: String::new(),
     })
 }
@@ -353,6 +351,7 @@ fn difference(old: &str, new: &str) -> (u32, u32, Option<Excerpt>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::{DestructiveHint, OperatorWord};
     use crate::plan::ActionSpec;
 
     fn action(id: &str, kind: ActionKind, path: Option<&str>, content: Option<&str>) -> Action {
@@ -520,10 +519,17 @@ mod tests {
             action.spec.command = vec!["make".to_owned()];
             row(&mut rows, &action, at(found), &format!("{} on {size}", content.map_or("open", |_| "known")));
         }
-        for (read_only, destructive) in [(true, false), (false, false), (false, true), (true, true)] {
-            let tool = Some(Offered { hash: String::new(), read_only, destructive });
-            let words = format!("read_only {read_only}, destructive {destructive}");
-            row(&mut rows, &action("a1", Tool, None, None), Finding { tool, ..at(Found::Nothing) }, &words);
+        for hint in [DestructiveHint::Yes, DestructiveHint::Missing, DestructiveHint::No] {
+            for word in [OperatorWord::Nothing, OperatorWord::ReadOnly] {
+                for arguments in [None, Some(serde_json::Map::new())] {
+                    let given = if arguments.is_some() { "given" } else { "open" };
+                    let words = format!("destructive {hint:?}, the operator says {word:?}, {given}");
+                    let mut call = action("a1", Tool, None, None);
+                    call.spec.arguments = arguments;
+                    let tool = Some(Offered { hash: String::new(), hint, word });
+                    row(&mut rows, &call, Finding { tool, ..at(Found::Nothing) }, &words);
+                }
+            }
         }
         let (first, then) = (action("a1", Create, Some("a"), None), action("a2", Write, Some("a"), None));
         let (specs, _) = examine(&[first, then], &vec![at(Found::Nothing); 2], &Order::default());

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::examine::{Before, Offered, Preflight};
+use super::examine::{Before, Preflight, is_open};
 use super::path::RepoPath;
+use super::tool::ToolEffect;
 use crate::plan::{Action, ActionKind};
 
 /// Ordered: a policy says up to which one nobody is asked.
@@ -94,7 +95,7 @@ pub(super) fn rate(
     action: &Action,
     path: Option<&RepoPath>,
     preflight: &Preflight,
-    tool: Option<&Offered>,
+    tool: Option<ToolEffect>,
 ) -> (Risk, String) {
     let because = |risk, reason: &str| (risk, reason.to_owned());
     let changes = matches!(
@@ -112,9 +113,13 @@ pub(super) fn rate(
         ActionKind::Run => because(Risk::High, "runs a program"),
         ActionKind::Write => rate_write(preflight),
         ActionKind::Tool => match tool {
-            Some(Offered { destructive: true, .. }) => because(Risk::High, "a tool that may destroy"),
-            Some(Offered { read_only: true, .. }) => because(Risk::Low, "a tool that only looks"),
-            Some(_) => because(Risk::Medium, "a tool that may change things"),
+            Some(ToolEffect::Destroys) => because(Risk::High, "a tool that may destroy"),
+            Some(ToolEffect::Changes) => because(Risk::Medium, "a tool that may change things"),
+            // Whoever fills in the arguments decides what is looked at, and what a server elsewhere is told.
+            Some(ToolEffect::ReadOnly) if is_open(action) => {
+                because(Risk::Medium, "the settings say that the tool only looks, but its arguments are open")
+            }
+            Some(ToolEffect::ReadOnly) => because(Risk::Low, "the settings say that the tool only looks"),
             None => because(Risk::High, "an unknown tool"),
         },
     }

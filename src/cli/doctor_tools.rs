@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::app;
 use super::doctor::Finding;
+use crate::actions::DestructiveHint;
 use crate::config::{Config, Env};
 use crate::tools::git::Workspaces;
 use crate::tools::mcp::{Mcp, Offer, ToolInfo};
@@ -79,6 +80,7 @@ pub(super) async fn servers(config: &Config, env: &Env) -> Vec<Finding> {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Claim {
     Pinned { server: String, tool: String, pin: String },
+    ReadOnly { server: String, tool: String },
     ReadOnlyWithoutPin { server: String, tool: String },
 }
 
@@ -93,6 +95,10 @@ fn claims(config: &Config, server: &str) -> BTreeSet<Claim> {
                 let (server, tool) = own(tool);
                 Claim::Pinned { server, tool, pin: pin.to_ascii_lowercase() }
             }));
+            claims.extend(known.read_only.iter().map(|tool| {
+                let (server, tool) = own(tool.as_ref());
+                Claim::ReadOnly { server, tool }
+            }));
             claims.extend(known.read_only_without_pin().map(|tool| {
                 let (server, tool) = own(tool.as_ref());
                 Claim::ReadOnlyWithoutPin { server, tool }
@@ -105,7 +111,9 @@ fn claims(config: &Config, server: &str) -> BTreeSet<Claim> {
 impl Claim {
     /// What is wrong with it, as the servers are now. One that is away says nothing about its tools.
     fn compare(&self, offer: &Offer) -> Option<Finding> {
-        let (Self::Pinned { server, tool, .. } | Self::ReadOnlyWithoutPin { server, tool }) = self;
+        let (Self::Pinned { server, tool, .. }
+        | Self::ReadOnly { server, tool }
+        | Self::ReadOnlyWithoutPin { server, tool }) = self;
         if offer.missing.iter().any(|(name, _)| name == server) {
             return None;
         }
@@ -113,6 +121,7 @@ impl Claim {
         let now = offer.tools.iter().find(|offered| offered.name == full);
         match self {
             Self::Pinned { pin, .. } => pinned((server, tool, &full), pin, now),
+            Self::ReadOnly { .. } => now.and_then(|now| contradicted((server, &full), now)),
             Self::ReadOnlyWithoutPin { .. } => now.map(|now| unpinned((server, tool, &full), now)),
         }
     }
@@ -152,6 +161,19 @@ fn pinned((server, tool, full): (&str, &str, &str), pin: &str, now: Option<&Tool
             format!("`{full}` is pinned, but not on offer"),
             format!("check its name in `tools.mcp_servers.{server}.pins` and `allow`"),
         )),
+    }
+}
+
+/// The operator's word lowers the risk of a tool only if its server does not say the opposite.
+fn contradicted((server, full): (&str, &str), now: &ToolInfo) -> Option<Finding> {
+    match now.destructive {
+        DestructiveHint::Yes => Some(Finding::warning(
+            format!(
+                "`{full}` is in `read_only`, but its server says that it may destroy: its risk stays high"
+            ),
+            format!("take it out of `tools.mcp_servers.{server}.read_only`, or ask who wrote the server"),
+        )),
+        DestructiveHint::No | DestructiveHint::Missing => None,
     }
 }
 

@@ -166,3 +166,26 @@ impl Default for Paths {
         Self { allow: vec![PathPattern::known("**")], deny: vec![PathPattern::known(".git/**")] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_tool_that_is_listed_and_pinned_as_it_is_is_read_only() {
+        let server: McpServer = serde_yaml::from_str(
+            "{ command: [x], pins: { listed: ABC, pinned: abc }, read_only: [listed, unpinned] }",
+        )
+        .unwrap();
+        for (tool, hash, accepted, is_read_only) in [
+            ("listed", "abc", true, true),
+            ("listed", "other", false, false),
+            ("pinned", "abc", true, false),
+            ("unpinned", "abc", true, false),
+            ("Listed", "abc", true, false),
+        ] {
+            let found = (server.accepts(tool, hash), server.is_read_only(tool, hash));
+            assert_eq!(found, (accepted, is_read_only), "{tool} {hash}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ use super::ctx::Ctx;
 use super::gate::{self, Gate};
 use super::hands::{Bench, Trouble, allowed_command};
 use super::preflight::settings_of;
-use crate::actions::{InScope, RepoPath, within};
+use crate::actions::{InScope, RepoPath, ToolEffect, within};
 use crate::domain::ThreadRef;
 use crate::plan::{Action, ActionKind, Call};
 use crate::planning::{AskProblem, Evidence, Fact, Key, NOTHING_TO_CHANGE, Outcome, Run};
@@ -142,10 +142,10 @@ impl Doing {
         }
     }
 
-    /// Whether it is a tool that changes nothing.
+    /// Whether it is a tool that changes nothing, by the word of the operator.
     fn only_looks(&self) -> bool {
         let spec = self.run.plan().and_then(|plan| plan.specs.get(&self.action.id));
-        spec.is_some_and(|spec| spec.risk == crate::actions::Risk::Low)
+        spec.is_some_and(|spec| spec.tool_effect == Some(ToolEffect::ReadOnly))
     }
 
     /// An action that is specified to the letter.

@@ -10,7 +10,7 @@ use super::ctx::Ctx;
 use super::gate;
 use super::hands::{Trouble, allowed_command, bench, remote};
 use super::settings::{Settled, settings};
-use crate::actions::{Finding, Found, Ground, Offered, RepoPath};
+use crate::actions::{Finding, Found, Ground, Offered, OperatorWord, RepoPath};
 use crate::config::{McpServer, RepoSettings};
 use crate::domain::{Account, Project, Thread, ThreadRef};
 use crate::plan::{Action, ActionKind};
@@ -167,8 +167,10 @@ async fn offered(ctx: &Ctx, name: &str, settings: &RepoSettings) -> Result<Optio
     match ctx.hands.mcp.tool(name).await {
         Ok(tool) if !server.accepts(own_name, &tool.hash) => Ok(None),
         Ok(tool) => {
-            let ToolInfo { hash, read_only, destructive, .. } = tool;
-            Ok(Some(Offered { hash, read_only, destructive }))
+            let ToolInfo { hash, destructive: hint, .. } = tool;
+            let is_read_only = server.is_read_only(own_name, &hash);
+            let word = if is_read_only { OperatorWord::ReadOnly } else { OperatorWord::Nothing };
+            Ok(Some(Offered { hash, hint, word }))
         }
         Err(McpError::Unavailable(why)) => {
             tracing::warn!("the run waits for the tool `{name}`: {why}");

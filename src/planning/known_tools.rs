@@ -1,5 +1,5 @@
-//! Purpose: the tools of a run as it knows them. One that changes under its name says itself how harmless it is, so a person
-//! looks at it before it is used again, however low its risk.
+//! Purpose: the tools of a run as it knows them. One that changes under its name says itself whether it may destroy, so
+//! a person looks at it before it is used again, however low its risk.
 
 use super::proposal::Named;
 use super::run::{Revision, Run};

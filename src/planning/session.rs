@@ -154,6 +154,7 @@ mod tests {
             preflight,
             open: false,
             tool_hash: None,
+            tool_effect: None,
             digest: "d".to_owned(),
         }
     }

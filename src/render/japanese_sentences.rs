@@ -356,6 +356,7 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("the settings of this repository", "このリポジトリの設定"),
     ("the time: the approval has run out", "承認の期限切れ"),
     ("the tool behind it", "使用するツール"),
+    ("what the settings say about its tool", "ツールについての設定"),
     ("its target", "対象"),
     (
         "Somebody who approved the work may no longer approve, so I do not push it.",
@@ -376,6 +377,12 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("deletes a file", "ファイルを削除"),
     ("runs a program", "プログラムを実行"),
     ("a tool that may destroy", "破壊的な操作もできるツール"),
+    ("the settings say that the tool only looks", "設定で見るだけとされているツール"),
+    (
+        "the settings say that the tool only looks, but its arguments are open",
+        "設定で見るだけとされているツール (引数は未定)",
+    ),
+    // In journals that older versions wrote.
     ("a tool that only looks", "見るだけのツール"),
     ("a tool that may change things", "変更もできるツール"),
     ("an unknown tool", "未知のツール"),

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::fixtures::{action, at, github, gitlab, plan, run};
 use super::preview::{Preview, SIZES, estimate, preview, read_boxes};
 use super::preview_entry::{Progress, Style, entry, fenced};
-use crate::actions::{Excerpt, Finding, Found, Ground, Offered, Order, Spec, examine};
+use crate::actions::{
+    DestructiveHint, Excerpt, Finding, Found, Ground, Offered, OperatorWord, Order, Spec, examine,
+};
 use crate::domain::{Lang, Millis};
 use crate::plan::{Action, ActionId, ActionKind, ActionSpec};
 use crate::planning::{Request, Revision, Run, Wanted};
@@ -26,7 +28,7 @@ fn every_action() -> Vec<(Action, Finding)> {
         found(Found::File { bytes, sha256: "s".to_owned(), text: Some(text.to_owned()) })
     };
     let nothing = || found(Found::Nothing);
-    let offered = Offered { hash: "h".to_owned(), read_only: false, destructive: false };
+    let offered = Offered { hash: "h".to_owned(), hint: DestructiveHint::No, word: OperatorWord::Nothing };
     let content = Some("# Notes\n\nAsk @joao.\n".to_owned());
     let command = vec!["cargo".to_owned(), "test".to_owned()];
     let mut tool = kind_of(action(4, "task_2"), ActionKind::Tool, ActionSpec::default());
@@ -171,7 +173,7 @@ fn calling(arguments: &str) -> (Action, Spec) {
     action.action_type = ActionKind::Tool;
     action.tool = "tickets/create".to_owned();
     action.spec.arguments = serde_json::from_str(arguments).unwrap();
-    let offered = Offered { hash: "h".to_owned(), read_only: false, destructive: false };
+    let offered = Offered { hash: "h".to_owned(), hint: DestructiveHint::No, word: OperatorWord::Nothing };
     let finding = Finding { found: Found::Nothing, tool: Some(offered), forbidden: None };
     let (mut specs, issues) = examine(std::slice::from_ref(&action), &[finding], &Order::default());
     assert_eq!(issues, []);

@@ -231,6 +231,7 @@ fn spec() -> Value {
     json!({
         "id": action_id(), "path": maybe(json!("a.txt")), "risk": any([json!("low"), json!("medium"), json!("high")]),
         "reason": "r", "preflight": preflight, "open": yes_or_no(), "tool_hash": maybe(json!("h")),
+        "tool_effect": maybe(any([json!("read_only"), json!("changes"), json!("destroys")])),
         "digest": any([json!("d1"), json!("d2")]),
     })
 }

@@ -5,7 +5,7 @@ use planwright::store::{Put, Store};
 use serde_json::Value;
 
 use crate::cli::{json, outcome};
-use crate::mcp::rig::{odd, process_words};
+use crate::mcp::rig::{hash_of, odd, process_words};
 use crate::store::delivery;
 use crate::story::bot::Scene;
 
@@ -131,6 +131,13 @@ async fn servers_of_tools_are_asked_and_compared_with_their_pins() {
     let (code, found) = doctor(&rule("0")).await;
     assert_eq!(code, 1, "{found:#?}");
     has(&found, &["bad: `odd/echo` is not the tool that was pinned", &format!("write `echo: {hash}`")]);
+
+    let words = serde_json::to_string(&process_words(&odd("fierce", &diary.path().join("diary")))).unwrap();
+    let pins = format!("pins: {{ echo: '{}' }}, read_only: [echo]", hash_of("fierce", "echo").await);
+    let (code, found) =
+        doctor(&format!("tools: {{ mcp_servers: {{ odd: {{ command: {words}, {pins} }} }} }}\n")).await;
+    assert_eq!(code, 0, "{found:#?}");
+    has(&found, &["warning: `odd/echo` is in `read_only`, but its server says that it may destroy"]);
 
     let gone = "tools: { mcp_servers: { odd: { command: [\"/nowhere/at/all\"] } } }\n";
     let (code, found) = doctor(gone).await;

@@ -8,6 +8,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::actions::DestructiveHint;
 use crate::prompts::{is_invisible, plain_text};
 
 const LONGEST_NAME: usize = 64;
@@ -25,10 +26,9 @@ pub struct ToolInfo {
     pub schema: Value,
     /// SHA-256 in hex over name, description, schema and annotations as they came.
     pub hash: String,
-    /// What the server says of itself; nobody has checked it.
-    pub read_only: bool,
-    /// The server says so, or does not say that it is not.
-    pub destructive: bool,
+    /// What the server says about its own tool; nobody has checked it. That a tool only looks is not asked for: nothing
+    /// could rest on it.
+    pub destructive: DestructiveHint,
 }
 
 impl ToolInfo {
@@ -40,15 +40,17 @@ impl ToolInfo {
         if length > LARGEST_SCHEMA {
             return Err(format!("its schema has {length} bytes, {LARGEST_SCHEMA} is the most"));
         }
-        let hints = tool.annotations.clone().unwrap_or_default();
-        let read_only = hints.read_only_hint.unwrap_or(false);
+        let destructive = match tool.annotations.as_ref().and_then(|hints| hints.destructive_hint) {
+            Some(true) => DestructiveHint::Yes,
+            Some(false) => DestructiveHint::No,
+            None => DestructiveHint::Missing,
+        };
         Ok(Self {
             name: format!("{server}/{}", tool.name),
             description: shortened(&plain_text(tool.description.as_deref().unwrap_or_default()).text),
             schema: visible(without_dialect(schema))?,
             hash: hash(tool),
-            read_only,
-            destructive: !read_only && hints.is_destructive(),
+            destructive,
         })
     }
 }
@@ -166,25 +168,25 @@ mod tests {
                 description: "Says it again".to_owned(),
                 schema: json!({"type": "object", "properties": {"text": {"type": "string"}}}),
                 hash: info.hash.clone(),
-                read_only: true,
-                destructive: false,
+                destructive: DestructiveHint::Missing,
             }
         );
     }
 
     #[test]
-    fn hints_mean_the_worst_when_they_are_missing() {
-        for (annotations, read_only, destructive) in [
-            (json!(null), false, true),
-            (json!({}), false, true),
-            (json!({"readOnlyHint": true}), true, false),
-            (json!({"readOnlyHint": true, "destructiveHint": true}), true, false),
-            (json!({"destructiveHint": false}), false, false),
+    fn that_a_tool_calls_itself_read_only_changes_nothing() {
+        for (annotations, destructive) in [
+            (json!(null), DestructiveHint::Missing),
+            (json!({}), DestructiveHint::Missing),
+            (json!({"readOnlyHint": true}), DestructiveHint::Missing),
+            (json!({"readOnlyHint": true, "destructiveHint": true}), DestructiveHint::Yes),
+            (json!({"destructiveHint": false}), DestructiveHint::No),
+            (json!({"readOnlyHint": true, "destructiveHint": false}), DestructiveHint::No),
         ] {
             let mut said = plain();
             said["annotations"] = annotations.clone();
             let info = ToolInfo::read("srv", &tool(said)).unwrap();
-            assert_eq!((info.read_only, info.destructive), (read_only, destructive), "{annotations}");
+            assert_eq!(info.destructive, destructive, "{annotations}");
         }
     }
 

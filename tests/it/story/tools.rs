@@ -2,28 +2,24 @@
 //! fail, hang, or are running when the bot dies.
 
 use std::path::Path;
-use std::process::Command;
 
 use planwright::domain::ForgeKind;
 use planwright::planning::Policy;
 use serde_json::{Value, json};
 
 use super::acting::{action, sequence};
-use super::bot::{MARIA, Scene};
-use crate::mcp::rig::hash_of;
+use super::bot::{FACES, MARIA, Scene};
+use crate::mcp::rig::{hash_of, odd, process_words};
 use crate::scripted_model::Asked;
 
-/// Settings with a small MCP server of ours, `odd`, and some commands.
-fn settings(how: &str, dir: &Path) -> String {
-    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
-    let python = String::from_utf8(found.stdout).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp/server.py");
-    let odd = json!([python.trim(), "-u", script, how, dir.join("diary")]);
+/// Settings with a small MCP server of ours, `odd`, of which they say `more`, and some commands.
+fn settings(how: &str, dir: &Path, more: &str) -> String {
+    let odd = json!(process_words(&odd(how, &dir.join("diary"))));
     // Long enough for it to start on a busy machine, short enough to wait for in vain.
     let seconds = if how == "stalling" { 8 } else { 20 };
     format!(
         "planning: {{ enabled: true }}\ntools:\n  mcp_servers: {{ odd: {{ command: {odd}, timeout_seconds: {seconds}, \
-         pass_env: [ODD_KEY] }} }}\n  paths: {{ deny: ['.git/**', 'vault/**'] }}\n  \
+         pass_env: [ODD_KEY]{more} }} }}\n  paths: {{ deny: ['.git/**', 'vault/**'] }}\n  \
          commands:\n    build: {{ argv: {} }}\n    spoil: {{ argv: {} }}\n    sleep: {{ argv: {}, timeout_seconds: 1 }}\n    \
          steer: {{ argv: {} }}\n    agent: {{ argv: {} }}\n    break_in: {{ argv: {} }}\n",
         json!(BUILD),
@@ -43,13 +39,22 @@ const STEER: [&str; 3] =
 const AGENT: [&str; 3] = ["sh", "-c", "echo built > out.txt; echo obey > CLAUDE.md"];
 const BREAK_IN: [&str; 3] = ["sh", "-c", "echo built > out.txt; mkdir vault; echo x > vault/door"];
 
-async fn scene(actions: Vec<Value>) -> Scene {
-    scene_with("good", actions).await
+/// What an operator writes about a tool of `odd` after a look at it: it is pinned, and it only looks.
+async fn vouched(how: &str, tool: &str) -> String {
+    format!(", pins: {{ {tool}: '{}' }}, read_only: [{tool}]", hash_of(how, tool).await)
 }
 
-async fn scene_with(how: &str, actions: Vec<Value>) -> Scene {
-    let scene = Scene::on(ForgeKind::Github).await;
-    let settings = settings(how, scene.dir.path());
+async fn scene(actions: Vec<Value>) -> Scene {
+    scene_with("good", "", actions).await
+}
+
+async fn scene_with(how: &str, more: &str, actions: Vec<Value>) -> Scene {
+    scene_on(ForgeKind::Github, how, more, actions).await
+}
+
+async fn scene_on(kind: ForgeKind, how: &str, more: &str, actions: Vec<Value>) -> Scene {
+    let scene = Scene::on(kind).await;
+    let settings = settings(how, scene.dir.path(), more);
     let mut all = actions;
     let used: Vec<Value> = all.iter().map(|action| action["task_id"].clone()).collect();
     for n in 1..=3 {
@@ -83,15 +88,8 @@ fn outputs(scene: &Scene) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_tool_that_only_looks_needs_nobody_and_another_is_asked_for() {
-    let scene = scene(vec![tool("task_1", "odd/echo", Some(json!({"text": "hello"})))]).await;
-    let bot = scene.start().await;
-    bot.assigned(MARIA).await;
-    assert!(scene.card().contains("🚀 done"), "{}", scene.card());
-    assert_eq!(outputs(&scene), ["hello"]);
-    bot.ends().await;
-
-    let scene = self::scene(vec![tool("task_1", "odd/paint", Some(json!({})))]).await;
+async fn what_a_tool_answers_is_kept() {
+    let scene = scene(vec![tool("task_1", "odd/paint", Some(json!({})))]).await;
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     assert!(scene.card().contains("waiting for approval of 1 action"), "{}", scene.card());
@@ -99,6 +97,100 @@ async fn a_tool_that_only_looks_needs_nobody_and_another_is_asked_for() {
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());
     assert_eq!(outputs(&scene), ["red password done"], "nothing invisible came along");
     bot.ends().await;
+}
+
+/// What is said about `echo`: by its server (`how`), about the server, in rules, and in the repository.
+#[derive(Default)]
+struct Said<'a> {
+    how: &'a str,
+    more: &'a str,
+    rules: String,
+    repo_file: &'a str,
+}
+
+/// How risky the call is to those who are asked about it. If nobody is asked, it was made.
+async fn asked(forge: ForgeKind, said: &Said<'_>, arguments: Option<Value>) -> Option<String> {
+    let how = if said.how.is_empty() { "good" } else { said.how };
+    let scene = scene_on(forge, how, said.more, vec![tool("task_1", "odd/echo", arguments)]).await;
+    let all = settings(how, scene.dir.path(), said.more);
+    let scene = scene.settings(&format!("{all}{}", said.rules));
+    scene.repo_file(said.repo_file);
+    let bot = scene.start().await;
+    bot.assigned(MARIA).await;
+    let previews = scene.previews();
+    let asked = previews.first().map(|(_, preview)| {
+        let line = preview.lines().find(|line| line.contains("`odd/echo`")).unwrap();
+        line.split(" · ").nth(1).unwrap().replace("**", "")
+    });
+    let state = if asked.is_some() { "waiting for approval of 1 action" } else { "🚀 done" };
+    assert!(scene.card().contains(state), "{}", scene.card());
+    assert_eq!(calls(&scene), usize::from(asked.is_none()), "{asked:?}");
+    bot.ends().await;
+    asked
+}
+
+/// Its server says that `echo` only looks. Nobody is asked only if the operator says so of the very tool, in the file of
+/// the server, and the plan says what the tool is called with.
+#[tokio::test]
+async fn that_a_tool_only_looks_is_for_the_operator_to_say() {
+    let (vouched, fierce) = (vouched("good", "echo").await, vouched("fierce", "echo").await);
+    let pinned = vouched.split(", read_only").next().unwrap();
+    let rule = |project: &str| {
+        let odd = &vouched[2..];
+        format!("repos: [{{ match: '*:{project}/**', tools: {{ mcp_servers: {{ odd: {{ {odd} }} }} }} }}]\n")
+    };
+    let itself = "tools: { mcp_servers: { odd: { read_only: [echo] } } }\n";
+    let less = "tools: { mcp_servers: { odd: { read_only: [] } } }\n";
+    let by_default = Said::default;
+    let changes = Some("medium: a tool that may change things");
+    let is_open = Some("medium: the settings say that the tool only looks, but its arguments are open");
+    let destroys = Some("high: a tool that may destroy");
+    let given = || Some(json!({"text": "hello"}));
+    for (said, arguments, risk) in [
+        (by_default(), given(), changes),
+        (Said { more: pinned, repo_file: itself, ..by_default() }, given(), changes),
+        (Said { more: &vouched, ..by_default() }, given(), None),
+        (Said { more: &vouched, ..by_default() }, None, is_open),
+        (Said { more: &vouched, repo_file: less, ..by_default() }, given(), changes),
+        (Said { rules: rule("acme"), ..by_default() }, given(), None),
+        (Said { rules: rule("other"), ..by_default() }, given(), changes),
+        (Said { how: "fierce", more: &fierce, ..by_default() }, given(), destroys),
+    ] {
+        let tried = FACES.map(|forge| asked(forge, &said, arguments.clone()));
+        let found = futures_util::future::join_all(tried).await;
+        let case = (said.how, said.more, &said.rules, said.repo_file, arguments);
+        assert_eq!(found.iter().map(Option::as_deref).collect::<Vec<_>>(), [risk; 2], "{case:?}");
+    }
+}
+
+/// What the settings let through before they changed is looked at again.
+#[tokio::test]
+async fn a_word_that_is_taken_back_counts_no_more() {
+    for forge in FACES {
+        let actions = vec![
+            action("task_1", "create", json!({"path": "a.md", "content": "a"})),
+            tool("task_2", "odd/echo", Some(json!({"text": "hello"}))),
+        ];
+        let scene = scene_on(forge, "good", &vouched("good", "echo").await, actions).await;
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        assert!(scene.card().contains("waiting for approval of 1 action"), "{}", scene.card());
+        bot.stops().await;
+        // A bot that starts reads the file anew.
+        scene.repo_file("tools: { mcp_servers: { odd: { read_only: [] } } }\n");
+        let bot = scene.start().await;
+        bot.told(MARIA, "/approve").await;
+        bot.told(MARIA, "/approve").await;
+        let begun: Vec<Value> = scene.entries("action_begun").iter().map(|e| e["action"].clone()).collect();
+        assert_eq!((begun, calls(&scene)), (vec![json!("a1")], 0), "{}", scene.card());
+        let (_, preview) = scene.previews().pop().unwrap();
+        assert!(preview.contains("what the settings say about its tool"), "{preview}");
+        assert!(preview.contains("medium: a tool that may change things"), "{preview}");
+        bot.told(MARIA, "/approve").await;
+        assert!(scene.card().contains("🚀 done"), "{}", scene.card());
+        assert_eq!(outputs(&scene), ["hello"]);
+        bot.ends().await;
+    }
 }
 
 /// A rule that pins a tool changes nothing else about its server, and holds where it matches.
@@ -111,7 +203,7 @@ async fn a_pin_of_a_rule_holds_for_its_repositories() {
         ("github:other/*", "0", "🚀 done"),
     ] {
         let scene = scene(vec![tool("task_1", "odd/echo", Some(json!({"text": "hello"})))]).await;
-        let settings = settings("good", scene.dir.path());
+        let settings = format!("{}approval: {{ auto: medium }}\n", settings("good", scene.dir.path(), ""));
         let rule = format!(
             "{{ match: '{pattern}', tools: {{ mcp_servers: {{ odd: {{ pins: {{ echo: '{pin}' }} }} }} }} }}"
         );
@@ -134,6 +226,7 @@ async fn a_worker_fills_in_the_arguments_of_a_tool() {
     scene.model.say("worker_turn", turn("call_tool", "odd/echo", &json!({"text": "filled in"})));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
+    bot.told(MARIA, "/approve").await;
     assert!(scene.card().contains("🚀 done"), "{}", scene.card());
     assert_eq!(outputs(&scene), ["filled in"]);
     let refused: Vec<Value> =
@@ -181,10 +274,7 @@ async fn a_tool_call_that_a_crash_interrupts_is_not_repeated_unasked() {
     scene.until_seen("the preview", |scene| scene.entries("preview_posted").len() == 1).await;
     let approval = scene.said(MARIA, "/approve");
     assert_eq!(bot.post(&scene.webhook(&approval)).await, 202);
-    let calls = || {
-        let diary = std::fs::read_to_string(scene.dir.path().join("diary")).unwrap_or_default();
-        diary.lines().filter(|line| *line == "tools/call").count()
-    };
+    let calls = || calls(&scene);
     scene.until_seen("the tool is called", |_| calls() == 1).await;
     bot.kill();
     let bot = scene.spawn().await;
@@ -195,6 +285,27 @@ async fn a_tool_call_that_a_crash_interrupts_is_not_repeated_unasked() {
     assert_eq!(bot.post(&scene.webhook(&resume)).await, 202);
     scene.until_seen("it is called once more", |_| calls() == 2).await;
     assert_eq!(scene.entries("action_begun").len(), 2);
+}
+
+/// How often a tool of the server was called.
+fn calls(scene: &Scene) -> usize {
+    let diary = std::fs::read_to_string(scene.dir.path().join("diary")).unwrap_or_default();
+    diary.lines().filter(|line| *line == "tools/call").count()
+}
+
+/// Looking twice does no harm, but that a tool only looks is for the operator to say.
+#[tokio::test]
+async fn a_call_that_only_looks_is_repeated_after_a_crash() {
+    let more = vouched("good", "wait").await;
+    let scene = scene_with("good", &more, vec![tool("task_1", "odd/wait", Some(json!({})))]).await;
+    let bot = scene.spawn().await;
+    let event = scene.assigned(MARIA);
+    assert_eq!(bot.post(&scene.webhook(&event)).await, 202);
+    scene.until_seen("the tool is called", |scene| calls(scene) == 1).await;
+    bot.kill();
+    let _bot = scene.spawn().await;
+    scene.until_seen("it is called again", |scene| calls(scene) == 2).await;
+    assert_eq!(scene.entries("action_interrupted"), Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -248,7 +359,7 @@ async fn a_command_leaves_nothing_where_it_was_not_let() {
 #[tokio::test]
 async fn a_tool_leaves_nothing_where_it_was_not_let() {
     for (left, kept) in [("out.txt\nnotes/a.md", true), ("out.txt\nvault/door", false)] {
-        let scene = scene_with("leaving", vec![]).await;
+        let scene = scene_with("leaving", "", vec![]).await;
         let text = format!("{}\n{left}", scene.dir.path().join("work").display());
         scene.model.say(
             "action_sequence",
@@ -310,8 +421,12 @@ async fn the_secret_of_a_server_goes_nowhere() {
 async fn an_action_waits_for_a_server_that_comes_back() {
     let mut first = tool("task_1", "odd/echo", Some(json!({"text": "one"})));
     first["optional"] = json!(true);
-    let scene =
-        scene_with("frail", vec![first, tool("task_2", "odd/echo", Some(json!({"text": "two"})))]).await;
+    let scene = scene_with(
+        "frail",
+        &vouched("frail", "echo").await,
+        vec![first, tool("task_2", "odd/echo", Some(json!({"text": "two"})))],
+    )
+    .await;
     let often = Policy { retry_after_ms: vec![500; 60], ..Policy::default() };
     let bot = scene.start_with(|ctx| ctx.policy = often).await;
     bot.hears(&scene.assigned(MARIA)).await;
@@ -331,11 +446,12 @@ async fn a_server_that_breaks_down_is_an_error_for_the_worker() {
     for (how, says) in [("frail", "before it answered"), ("stalling", "no answer within 8 s")] {
         let mut echo = tool("task_1", "odd/echo", None);
         echo["optional"] = json!(true);
-        let scene = scene_with(how, vec![echo]).await;
+        let scene = scene_with(how, &vouched(how, "echo").await, vec![echo]).await;
         scene.model.say("worker_turn", turn("call_tool", "odd/echo", &json!({"text": "hello"})));
         scene.model.say("worker_turn", turn("finish", "odd/echo", &json!({})));
         let bot = scene.start().await;
-        assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.assigned(MARIA))).await, 202);
+        bot.assigned(MARIA).await;
+        assert_eq!(scene.post(&bot.base, &scene.webhook(&scene.said(MARIA, "/approve"))).await, 202);
         let over = |card: &String| card.contains("🚀 done") || card.contains("😕 failed");
         scene.until_seen("the end", |scene| scene.cards().iter().any(over)).await;
         assert!(scene.card().contains("🚀 done"), "{how}: {}", scene.card());
@@ -349,7 +465,8 @@ async fn a_server_that_breaks_down_is_an_error_for_the_worker() {
     }
 }
 
-/// By its own word the tool only looks, so that nobody is asked; when it changes, its word is worth nothing.
+/// The settings let through what does not destroy; a tool says that of itself, and when it changes, its word is worth
+/// nothing.
 #[tokio::test]
 async fn a_harmless_tool_that_changes_is_shown_to_a_person() {
     let scene = scene(vec![
@@ -358,6 +475,8 @@ async fn a_harmless_tool_that_changes_is_shown_to_a_person() {
         tool("task_3", "odd/echo", Some(json!({"text": "again"}))),
     ])
     .await;
+    let settings = settings("good", scene.dir.path(), "");
+    let scene = scene.settings(&format!("{settings}approval: {{ auto: medium }}\n"));
     let bot = scene.start().await;
     bot.assigned(MARIA).await;
     assert!(scene.card().contains("waiting for approval of 1 action"), "{}", scene.card());
