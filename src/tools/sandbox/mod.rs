@@ -18,7 +18,7 @@
 //! | | bubblewrap | Landlock |
 //! |---|---|---|
 //! | read | `/usr`, a few files of `/etc`, settings' `readable`, the work tree; nothing else exists | the same; of the rest, names, sizes and modes can be seen, contents not |
-//! | write | the work tree; a `/tmp` in memory that goes away | the work tree; a private directory named by `TMPDIR` |
+//! | write | the work tree; a `/tmp` in memory that goes away, but for the directories above a work tree that lies there | the work tree; a private directory named by `TMPDIR` |
 //! | environment, `/proc`, memory of other processes | none: new PID namespace, fresh `/proc` | none: `/proc` is closed, tracing is refused |
 //! | network off | own network with nothing in it but itself | no sockets at all, also no unix sockets |
 //! | network on | the host's, with its loopback | the same, no unix sockets |

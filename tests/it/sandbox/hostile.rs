@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use planwright::tools::sandbox::{Cage, End, Job, Limits, Network, Resource, Sandbox};
 use tokio_util::sync::CancellationToken;
 
-use super::world::{World, sandboxes, small_limits};
+use super::world::{Place, World, sandboxes, small_limits};
 
 /// Ended, with all that it started.
 const MOST_TIME: Duration = Duration::from_secs(10);
@@ -35,6 +35,7 @@ enum Ends {
     With(i32),
 }
 
+#[derive(Clone)]
 struct Attack {
     name: &'static str,
     /// Perl, which every Debian has.
@@ -340,9 +341,17 @@ async fn hostile_programs_are_held() {
             .flatten()
             .collect();
     assert!(attacks.len() >= 40, "only {}", attacks.len());
-    let pairs = sandboxes().iter().flat_map(|sandbox| attacks.iter().map(move |attack| (sandbox, attack)));
-    let wrong: Vec<Vec<String>> = futures_util::stream::iter(pairs)
-        .map(|(sandbox, attack)| held(sandbox, attack))
+    // Those that are after files, once more where a cage has files of its own.
+    let after_files = [stealing(), breaking()].concat();
+    let places =
+        [(Place::Plain, &attacks), (Place::Temporary, &after_files), (Place::Messages, &after_files)];
+    let all = sandboxes().iter().flat_map(|sandbox| {
+        let attacks =
+            places.into_iter().flat_map(|(place, attacks)| attacks.iter().map(move |attack| (place, attack)));
+        attacks.map(move |(place, attack)| (sandbox, attack, place))
+    });
+    let wrong: Vec<Vec<String>> = futures_util::stream::iter(all)
+        .map(|(sandbox, attack, place)| held(sandbox, attack, place))
         .buffer_unordered(6)
         .collect()
         .await;
@@ -356,8 +365,8 @@ async fn hostile_programs_are_held() {
 }
 
 /// What went wrong with one of them.
-async fn held(sandbox: &Sandbox, attack: &Attack) -> Vec<String> {
-    let mut world = World::new();
+async fn held(sandbox: &Sandbox, attack: &Attack, place: Place) -> Vec<String> {
+    let mut world = World::at(place);
     let program = world.fill_in(&with_numbers(&format!("{PRELUDE}{}", attack.program)));
     let argv = ["perl", "-e", &program, &world.marker].map(str::to_owned);
     let root = world.tree();
@@ -381,7 +390,10 @@ async fn held(sandbox: &Sandbox, attack: &Attack) -> Vec<String> {
     if took > MOST_TIME {
         wrong.push(format!("it took {took:?}"));
     }
-    wrong.into_iter().map(|what| format!("{:?}, {}: {what}", sandbox.cage(), attack.name)).collect()
+    wrong
+        .into_iter()
+        .map(|what| format!("{:?}, {place:?}, {}: {what}", sandbox.cage(), attack.name))
+        .collect()
 }
 
 fn is_as_expected(expected: Ends, end: End) -> bool {
@@ -478,6 +490,9 @@ async fn without_a_cage_they_would_escape() {
     let chosen: Vec<_> = attacks.iter().filter(|attack| names.contains(&attack.name)).collect();
     assert_eq!(chosen.len(), names.len());
     for attack in chosen {
-        assert!(!held(&sandbox, attack).await.is_empty(), "{} is no attack", attack.name);
+        for place in [Place::Plain, Place::Temporary, Place::Messages] {
+            let harm = held(&sandbox, attack, place).await;
+            assert!(!harm.is_empty(), "{} is no attack on {place:?}", attack.name);
+        }
     }
 }

@@ -63,11 +63,54 @@ pub(super) struct World {
     pub(super) marker: String,
 }
 
+/// Where a world lies on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Where a cage has nothing of its own.
+    Plain,
+    /// In `/tmp`, of which a cage may have its own.
+    Temporary,
+    /// In `/dev/shm`, likewise.
+    Messages,
+}
+
+impl Place {
+    /// Wherever the clone of this repository lies.
+    fn dir(self) -> PathBuf {
+        match self {
+            Self::Plain => Self::plain_dir(),
+            Self::Temporary => PathBuf::from("/tmp"),
+            Self::Messages => PathBuf::from("/dev/shm"),
+        }
+    }
+
+    fn plain_dir() -> PathBuf {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let candidates = [Some(env!("CARGO_TARGET_TMPDIR").into()), Some("/var/tmp".into()), home];
+        let real = candidates.into_iter().flatten().filter_map(|dir| fs::canonicalize(dir).ok());
+        let found = real.filter(|dir| is_plain(dir)).find(|dir| tempfile::tempdir_in(dir).is_ok());
+        found.unwrap_or_else(|| panic!("no directory outside of `/tmp`, `/dev` and `/usr` can be written"))
+    }
+}
+
+/// Not where a cage has something of its own, or where every program may read. A socket in it can be named (the kernel
+/// takes 107 bytes), and Perl reads its name as it stands.
+fn is_plain(dir: &Path) -> bool {
+    let special = ["/tmp", "/dev", "/usr", "/bin", "/lib", "/proc"];
+    let text = dir.to_str().unwrap_or("'");
+    !special.iter().any(|other| dir.starts_with(other)) && text.len() < 80 && !text.contains(PERL)
+}
+
+/// What means something between the quotes of Perl.
+const PERL: &[char] = &['\'', '"', '\\', '$', '@', '{', '}'];
+
 impl World {
     pub(super) fn new() -> Self {
-        // Not in `/tmp`, of which every cage has its own.
-        let around =
-            tempfile::Builder::new().prefix("cage-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self::at(Place::Plain)
+    }
+
+    pub(super) fn at(place: Place) -> Self {
+        let around = tempfile::Builder::new().prefix("cage-").tempdir_in(place.dir()).unwrap();
         for dir in ["tree", "state", "git"] {
             fs::create_dir(around.path().join(dir)).unwrap();
         }
@@ -107,7 +150,7 @@ impl World {
             .replace("{udp}", &self.udp.local_addr().unwrap().port().to_string())
             .replace("{victim}", &self.victim.id().to_string())
             .replace("{bot}", &std::process::id().to_string())
-            .replace("{helper}", env!("CARGO_BIN_EXE_planwright"))
+            .replace("{helper}", &in_single_quotes(env!("CARGO_BIN_EXE_planwright")))
             .replace("{marker}", &self.marker)
             .replace("{canary}", CANARY)
     }
@@ -173,6 +216,11 @@ impl Drop for World {
             let _ = Command::new("rm").arg("-rf").arg(path).status();
         }
     }
+}
+
+/// As Perl writes it.
+fn in_single_quotes(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
 /// Numbers of the processes that have this in their command line.
