@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::app::App;
 use super::hook::Hook;
-use super::out::{is_watched, program, say};
+use super::out::{is_watched, program, say, shell_word};
 use super::sample::Sample;
 use super::serve::Signals;
 use super::stage::{self, Cast, Stage};
@@ -204,12 +204,12 @@ fn farewell(stage: &Stage, sample: &Sample, delivery: &Delivery, dir: &Path) -> 
     for command in [
         format!("history explain {thread}"),
         format!("runs show {thread}"),
-        format!("history export --plans {}", dir.join("plans").display()),
+        format!("history export --plans {}", shell_word(dir.join("plans"))),
         "history verify".to_owned(),
     ] {
-        say(&format!("  {} --config {} {command}", program(), config.display()));
+        say(&format!("  {} --config {} {command}", program(), shell_word(&config)));
     }
-    say(&format!("  git -C {} log -p main..{}", sample.bare.display(), delivery.branch));
+    say(&format!("  git -C {} log -p main..{}", shell_word(&sample.bare), delivery.branch));
     say(&format!("\nAll that the demo made is in {}; delete it when you are done.", dir.display()));
     say("To connect it to GitHub or GitLab, see README.md; `planwright doctor` checks the connection.");
     Ok(())

@@ -1,6 +1,7 @@
 //! Purpose: the one place that prints.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 
 /// A line for the person or program at standard output. A reader that went away (`| head`) is no error.
 pub(super) fn say(line: &str) {
@@ -26,7 +27,17 @@ pub(super) fn is_watched() -> bool {
 
 /// The program as it was called, so that what is printed can be copied.
 pub(super) fn program() -> String {
-    std::env::args().next().unwrap_or_else(|| "planwright".to_owned())
+    shell_word(std::env::args().next().unwrap_or_else(|| "planwright".to_owned()))
+}
+
+/// A path or another word as a shell reads it, for commands that are printed to be copied.
+pub(super) fn shell_word(word: impl AsRef<Path>) -> String {
+    let word = word.as_ref().display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word;
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Whether the only trouble is a reader that went away (`| head`), which has what it wanted.
@@ -52,7 +63,23 @@ pub(super) fn reason(error: &anyhow::Error) -> String {
 mod tests {
     use anyhow::{Context as _, anyhow};
 
-    use super::reason;
+    use super::{reason, shell_word};
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        for (word, quoted) in [
+            ("planwright", "planwright"),
+            ("/srv/bot-1/a_b.yaml", "/srv/bot-1/a_b.yaml"),
+            ("/home/jürgen/x", "/home/jürgen/x"),
+            ("/a b/c", "'/a b/c'"),
+            ("/a(1)", "'/a(1)'"),
+            ("/it's", r"'/it'\''s'"),
+            ("~/x", "'~/x'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(word), quoted, "{word}");
+        }
+    }
 
     #[test]
     fn no_cause_is_said_twice() {

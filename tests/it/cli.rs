@@ -195,7 +195,7 @@ fn settings_are_printed_for_programs() {
 /// The demo, and then every command on what it leaves behind, as a newcomer copies them.
 #[test]
 fn the_demo_ends_well_and_its_history_can_be_looked_at() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::Builder::new().prefix("Maria's place (1) ").tempdir().unwrap();
     let demo = call(dir.path(), &["demo"]);
     assert_eq!((demo.code, demo.err.as_str()), (0, ""), "{}", demo.out);
     for words in [
@@ -216,13 +216,12 @@ fn the_demo_ends_well_and_its_history_can_be_looked_at() {
         assert!(demo.out.contains(words), "no “{words}” in:\n{}", demo.out);
     }
     assert!(!demo.out.contains('\u{1b}'), "colours in a pipe");
-    let line = |end: &str| demo.out.lines().find(|line| line.ends_with(end)).unwrap().trim().to_owned();
+    let ends = |line: &str, end: &str| line.trim_end_matches('\'').ends_with(end);
+    let line = |end: &str| demo.out.lines().find(|line| ends(line, end)).unwrap().trim().to_owned();
     assert!(Path::new(&line(".jsonl")).is_file());
 
     let copied = |command: &str| {
-        let printed = line(command);
-        let mut words = printed.split(' ');
-        outcome(Command::new(words.next().unwrap()).args(words).current_dir(dir.path()).env_clear())
+        outcome(Command::new("/bin/sh").args(["-c", &line(command)]).current_dir(dir.path()).env_clear())
     };
     let (run, facts) = (copied("runs show local:greeter#1"), copied("history explain local:greeter#1"));
     assert!(run.code == 0 && run.out.contains("☑ task_1"), "{}{}", run.out, run.err);
@@ -233,7 +232,9 @@ fn the_demo_ends_well_and_its_history_can_be_looked_at() {
     assert!(plans.code == 0 && plans.out.starts_with("1 plan written to "), "{}{}", plans.out, plans.err);
     let verified = copied("history verify");
     assert!(verified.code == 0 && verified.out.starts_with("sound "), "{}{}", verified.out, verified.err);
-    look_around(dir.path(), line("history verify").split(' ').nth(2).unwrap());
+    let printed = line("history verify");
+    let config = printed.split_once(" --config ").unwrap().1.strip_suffix(" history verify").unwrap();
+    look_around(dir.path(), &config.trim_matches('\'').replace(r"'\''", "'"));
 }
 
 fn look_around(dir: &Path, config: &str) {

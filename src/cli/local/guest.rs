@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
+use super::super::out::shell_word;
 use super::face::{Face, Kind};
 use super::prompt::Prompt;
 use super::sheet::Sheet;
@@ -27,7 +28,7 @@ impl Guest {
         let face = Face::new(if json { Kind::Json } else { Kind::Text });
         let terminal = !json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let prompt = terminal.then(Prompt::at_keyboard);
-        let config_option = config.map_or(String::new(), |path| format!(" --config {}", path.display()));
+        let config_option = config.map_or(String::new(), |path| format!(" --config {}", shell_word(path)));
         Ok(Self { face, sheet, prompt, config_option })
     }
 }
