@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright::actions::{Finding, Found, Offered, Order, RepoPath, Spec, examine};
+use planwright::actions::{
+    DestructiveHint, Finding, Found, Offered, OperatorWord, Order, RepoPath, Spec, examine,
+};
 use planwright::config::Redactor;
 use planwright::domain::{Account, CommentId, ForgeKind, Millis};
 use planwright::plan::{Action, ActionId, ActionKind, ActionSpec, Complexity, Step, StepId};
@@ -107,7 +109,8 @@ fn hostile_action() -> impl Strategy<Value = (Action, Finding)> {
             }
             ActionKind::Create | ActionKind::Mkdir | ActionKind::Run | ActionKind::Tool => Found::Nothing,
         };
-        let offered = Offered { hash: "h".to_owned(), read_only: false, destructive: false };
+        let (hint, word) = (DestructiveHint::No, OperatorWord::Nothing);
+        let offered = Offered { hash: "h".to_owned(), hint, word };
         let action = Action {
             id: ActionId(String::new()),
             task_id: StepId("task_1".to_owned()),
