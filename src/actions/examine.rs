@@ -326,11 +326,17 @@ fn preflight(action: &Action, before: Before, text: Option<String>) -> Preflight
     let new = if deletes { Some(String::new()) } else { action.spec.content.clone().filter(|_| writes) };
     let (added, removed, diff) = match (old, new) {
         (Some(old), Some(new)) => difference(&old, &new),
+        // What comes is known, what goes is not.
+        (None, Some(new)) if writes => (0, 0, Some(Excerpt::of(&as_added(&new), DIFF_LINES, DIFF_WIDTH))),
         (Some(old), None) if writes => (0, u32::try_from(old.lines().count()).unwrap_or(u32::MAX), None),
         (_, _) => (0, 0, None),
     };
     let overwrite = writes && matches!(before, Before::File { .. } | Before::After { .. });
     Preflight { exists, overwrite, before, added, removed, diff }
+}
+
+fn as_added(content: &str) -> String {
+    content.lines().map(|line| format!("+{line}\n")).collect()
 }
 
 /// Lines that come and go, and the beginning of the diff, short enough to be read in a comment.

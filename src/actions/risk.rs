@@ -98,10 +98,8 @@ pub(super) fn rate(
     tool: Option<ToolEffect>,
 ) -> (Risk, String) {
     let because = |risk, reason: &str| (risk, reason.to_owned());
-    let changes = matches!(
-        action.action_type,
-        ActionKind::Create | ActionKind::Write | ActionKind::Mkdir | ActionKind::Delete
-    );
+    // A command or a tool that names a path may change it.
+    let changes = !matches!(action.action_type, ActionKind::Read | ActionKind::Analyze);
     if changes && path.is_some_and(is_sensitive) {
         return because(Risk::High, "steers CI, hooks, agents or ownership");
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::approvers::lost_before;
 use super::ctx::Ctx;
 use super::gate::{self, Gate};
 use super::hands::{Bench, Trouble, allowed_command};
@@ -129,7 +130,13 @@ impl Doing {
         match self.begun {
             Begun::ByUs => Ok(Again::GoOn),
             // Begun by a process that died: who knows what people have done since.
-            Begun::Before => Ok(Again::heard(gate::heard(ctx, thread, run).await?)),
+            Begun::Before => {
+                let mut facts = gate::heard(ctx, thread, run).await?;
+                if facts.is_empty() && self.is_undone().await? {
+                    facts = lost_before(ctx, thread, run, &self.action.id).await?;
+                }
+                Ok(Again::heard(facts))
+            }
         }
     }
 

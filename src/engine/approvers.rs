@@ -52,8 +52,7 @@ async fn lost(
     let mut facts = vec![];
     for by in run.approvers(actions).into_values() {
         let permission = permission_of(ctx, &thread.project, by).await?;
-        let right = Right::of(&Command::Approve { what: String::new() });
-        if right.judge(by, permission, false) != Verdict::Allowed {
+        if !is_enough(by, permission) {
             tracing::warn!(%thread, "@{} approved on {thread} and may no longer do so", by.login);
             let (by, actions, action) = (by.clone(), run.approved_by(by), at.cloned());
             facts.push(Fact::ApprovalVoided { by, permission, actions, action });
@@ -75,6 +74,11 @@ pub(super) async fn lost_before_push(
     lost(ctx, thread, run, &actions, None).await
 }
 
+fn is_enough(account: &Account, permission: Permission) -> bool {
+    let right = Right::of(&Command::Approve { what: String::new() });
+    right.judge(account, permission, false) == Verdict::Allowed
+}
+
 async fn permission_of(ctx: &Ctx, project: &Project, account: &Account) -> Result<Permission, Trouble> {
     let now = ctx.now();
     if let Some(permission) = ctx.permissions.find(project, account.id, now) {
@@ -82,7 +86,10 @@ async fn permission_of(ctx: &Ctx, project: &Project, account: &Account) -> Resul
     }
     let forge = ctx.forge(project.forge).map_err(|error| Trouble::lasting(error.to_string()))?;
     let permission = forge.permission(project, account).await?;
-    ctx.permissions.keep(project, account.id, now, permission);
+    // Who got a right back and approves again must not hear that they may not.
+    if is_enough(account, permission) {
+        ctx.permissions.keep(project, account.id, now, permission);
+    }
     Ok(permission)
 }
 

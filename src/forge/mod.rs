@@ -148,10 +148,10 @@ impl Forge {
     pub async fn review_comment(&self, t: &ThreadRef, id: CommentId) -> Result<Option<Comment>, ForgeError> {
         let reviews: Result<Vec<Comment>, ForgeError> =
             on_each!(self, format_args!("read the reviews of {t}"), reviews(t));
-        match reviews?.into_iter().find(|comment| comment.id == id) {
-            Some(found) => Ok(Some(found)),
-            // GitLab shows it among the comments.
-            None => self.comment(t, id).await,
+        match self {
+            // GitLab shows it among the comments. Elsewhere a comment with this id is another one.
+            Self::Gitlab(_) => self.comment(t, id).await,
+            Self::Github(_) | Self::Local(_) => Ok(reviews?.into_iter().find(|comment| comment.id == id)),
         }
     }
 
@@ -428,6 +428,13 @@ fn text_of_base64(content: &str) -> Result<String, ForgeError> {
 }
 
 /// Forges tell an edit by two times. Where one is missing it cannot be ruled out.
+/// GitHub writes a fresh word on a line of a diff down in two steps, a moment apart.
+fn is_edited_later(created: Option<&str>, updated: Option<&str>) -> bool {
+    const MOMENT_MS: i64 = 5_000;
+    let (Some(created), Some(updated)) = (millis(created), millis(updated)) else { return true };
+    updated > created.plus(MOMENT_MS)
+}
+
 fn is_edited(created: Option<&str>, updated: Option<&str>) -> bool {
     created.is_none() || created != updated
 }

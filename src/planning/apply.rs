@@ -16,7 +16,7 @@ use crate::prompts::Usage;
 
 pub(super) fn apply(run: &mut Run, at: Millis, fact: &Fact) {
     match fact {
-        Fact::Paused { by, .. } => paused(run, at, by),
+        Fact::Paused { by, comment } => paused(run, at, by, *comment),
         Fact::Resumed { .. } => resumed(run, at),
         Fact::Cancelled { by, .. } => end(run, at, EndState::Cancelled { by: by.clone() }),
         Fact::Stopped { by, why } => end(run, at, EndState::Stopped { by: by.clone(), why: *why }),
@@ -84,8 +84,8 @@ fn steered(run: &mut Run, comment: CommentId, by: &Account, permission: Permissi
     run.reflections.feedback |= !run.work.is_empty();
 }
 
-fn paused(run: &mut Run, at: Millis, by: &Account) {
-    run.pause.get_or_insert_with(|| Pause { by: by.clone(), since: at });
+fn paused(run: &mut Run, at: Millis, by: &Account, comment: Option<CommentId>) {
+    run.pause.get_or_insert_with(|| Pause { by: by.clone(), comment, since: at });
 }
 
 /// A pause ends, or else somebody says that what is unclear shall be done once more.
@@ -274,10 +274,10 @@ fn to_plan(run: &mut Run, at: Millis, fact: &Fact) {
         with(plan, *request, |request| if *counted { request.tick(boxes) } else { request.see(boxes) });
     } else if let Fact::PreviewTampered { by, request } = fact {
         with(plan, *request, |request| request.void = true);
-        plan.changed = vec![match by {
+        plan.note_changed(&[match by {
             Some(by) => format!("the preview: @{} edited or deleted it", by.login),
             None => "the preview: somebody edited or deleted it".to_owned(),
-        }];
+        }]);
     } else if let Fact::ApprovalVoided { by, action, .. } = fact {
         run.void_approvals(by, action.as_ref());
     } else if let Fact::Approved { by, actions: approved, left_out, .. } = fact {
@@ -337,7 +337,7 @@ fn set_specs(run: &mut Run, fact: &Fact, problems: Vec<String>) {
     }
     plan.ground = Some(ground.clone());
     plan.place = Some(place.clone());
-    plan.changed = changed.clone();
+    plan.note_changed(changed);
     for spec in specs {
         // It has begun as something else than what it is now, and has done nothing yet: people decide about it anew.
         if run.work.is_at_work(&spec.id) {

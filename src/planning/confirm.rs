@@ -21,11 +21,12 @@ pub enum Mismatch {
     StillThere,
 }
 
-/// The comment that has to be looked up before these facts count; `None` when they rest on no words, or hold the run back
-/// or end it: a stop counts also while the forge is out of reach.
+/// The comment that has to be looked up before these facts count; `None` when they rest on no words.
 #[must_use]
 pub fn rests_on(event: &Event, facts: &[Fact]) -> Option<CommentId> {
     let id = match &event.kind {
+        // GitLab tells that a reviewer wants changes without a comment; the words come in one of their own.
+        EventKind::Reviewed { comment, asks_for_changes: true } if is_wordless(comment) => return None,
         EventKind::CommentCreated { comment }
         | EventKind::CommentEdited { comment }
         | EventKind::Reviewed { comment, .. }
@@ -41,21 +42,17 @@ pub fn rests_on(event: &Event, facts: &[Fact]) -> Option<CommentId> {
         | EventKind::Unlabelled { .. }
         | EventKind::ReviewRequested { .. } => return None,
     };
-    // GitLab tells that a reviewer wants changes without a comment; the words come in one of their own.
-    (id != CommentId(0) && facts.iter().any(needs_words)).then_some(id)
+    facts.iter().any(needs_words).then_some(id)
 }
 
+fn is_wordless(comment: &Comment) -> bool {
+    comment.id == CommentId(0) && comment.body.is_empty()
+}
+
+/// All but what says nothing of the comment, and what was read from the forge already. Also what changes little: it would
+/// mark the comment as taken, and an invented id may be that of a real comment later.
 fn needs_words(fact: &Fact) -> bool {
-    !matches!(
-        fact,
-        Fact::Paused { .. }
-            | Fact::Cancelled { .. }
-            | Fact::Aborted { .. }
-            | Fact::LanguageSeen { .. }
-            | Fact::CommentArrived { used: false, .. }
-            // What a comment of ours shows is read from the forge before these are made.
-            | Fact::Talk(TalkFact::AskedAltered { .. })
-    )
+    !matches!(fact, Fact::LanguageSeen { .. } | Fact::Talk(TalkFact::AskedAltered { .. }))
 }
 
 /// Compares what a delivery tells of a comment with what the forge has under its id on this thread.
@@ -69,11 +66,11 @@ pub fn confirm(event: &Event, bot: &Account, found: Option<&Comment>) -> Result<
         }
         // What is told to be edited steers at most, and decides nothing. Boxes in a comment of ours: somebody else has
         // edited it.
-        EventKind::CommentEdited { comment } => (comment, bot.id, true),
+        EventKind::CommentEdited { comment } => (comment, bot, true),
         // The forges do not tell whether a review was edited.
-        EventKind::Reviewed { comment, .. } => (comment, event.actor.id, true),
+        EventKind::Reviewed { comment, .. } => (comment, &event.actor, true),
         EventKind::CommentCreated { comment } | EventKind::ReviewCommented { comment } => {
-            (comment, event.actor.id, false)
+            (comment, &event.actor, false)
         }
         EventKind::Opened { .. }
         | EventKind::DescriptionEdited
@@ -86,7 +83,7 @@ pub fn confirm(event: &Event, bot: &Account, found: Option<&Comment>) -> Result<
         | EventKind::ReviewRequested { .. } => return Ok(()),
     };
     let found = found.ok_or(Mismatch::Missing)?;
-    if found.author.id != author {
+    if !is_same(&found.author, author) {
         Err(Mismatch::OtherAuthor)
     } else if plain(&found.body) != plain(&told.body) {
         Err(Mismatch::OtherText)
@@ -97,6 +94,11 @@ pub fn confirm(event: &Event, bot: &Account, found: Option<&Comment>) -> Result<
     }
 }
 
+/// Also by login and kind: questions are put to people by their login, and programs are not heard.
+fn is_same(one: &Account, other: &Account) -> bool {
+    one.id == other.id && one.login.eq_ignore_ascii_case(&other.login) && one.kind == other.kind
+}
+
 /// Forges tell line ends and the space at the end of a text in one way here and in another there.
 fn plain(body: &str) -> String {
     body.replace("\r\n", "\n").trim_end().to_owned()
@@ -105,10 +107,10 @@ fn plain(body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ThreadRef;
+    use crate::domain::{AccountKind, ThreadRef};
 
     fn comment(author: i64, body: &str, edited: bool) -> Comment {
-        let author = Account::person(author, "maria");
+        let author = Account::person(author, if author == 1 { "planwright" } else { "Maria" });
         Comment { id: CommentId(5), author, body: body.to_owned(), created_at: None, edited, on: None }
     }
 
@@ -124,6 +126,10 @@ mod tests {
             told(EventKind::Reviewed { comment: comment(2, "/approve", false), asks_for_changes: false });
         let ticked = told(EventKind::CommentEdited { comment: comment(1, "- [x] **1**", true) });
         let deleted = told(EventKind::CommentDeleted { comment_id: CommentId(5) });
+        // The right account under another name, or as another kind.
+        let by_joao = Comment { author: Account::person(2, "joao"), ..comment(2, "/approve", false) };
+        let maria = Account { kind: AccountKind::Bot, ..Account::person(2, "maria") };
+        let by_bot = Comment { author: maria, ..comment(2, "/approve", false) };
         for (event, found, verdict) in [
             (&created, Some(comment(2, "/approve", false)), Ok(())),
             (&created, None, Err(Mismatch::Missing)),
@@ -136,10 +142,30 @@ mod tests {
             (&ticked, Some(comment(1, "- [x] **1**", true)), Ok(())),
             (&ticked, Some(comment(2, "- [x] **1**", true)), Err(Mismatch::OtherAuthor)),
             (&ticked, Some(comment(1, "- [ ] **1**", true)), Err(Mismatch::OtherText)),
+            (&created, Some(by_joao), Err(Mismatch::OtherAuthor)),
+            (&created, Some(by_bot), Err(Mismatch::OtherAuthor)),
             (&deleted, None, Ok(())),
             (&deleted, Some(comment(1, "x", false)), Err(Mismatch::StillThere)),
         ] {
             assert_eq!(confirm(event, &bot, found.as_ref()), verdict, "{event:?}");
+        }
+    }
+
+    /// Only what GitLab tells without words is taken without them.
+    #[test]
+    fn an_id_that_no_comment_has_is_looked_up_as_well() {
+        let thread: ThreadRef = "gitlab:acme/web#1".parse().unwrap();
+        let told =
+            |kind| Event { thread: thread.clone(), actor: Account::person(2, "maria"), at: None, kind };
+        let nameless = |body: &str| Comment { id: CommentId(0), ..comment(2, body, false) };
+        let paused = [Fact::Paused { by: Account::person(2, "maria"), comment: Some(CommentId(0)) }];
+        for (kind, id) in [
+            (EventKind::CommentCreated { comment: nameless("/pause") }, Some(CommentId(0))),
+            (EventKind::Reviewed { comment: nameless("x"), asks_for_changes: true }, Some(CommentId(0))),
+            (EventKind::Reviewed { comment: nameless(""), asks_for_changes: true }, None),
+            (EventKind::Closed, None),
+        ] {
+            assert_eq!(rests_on(&told(kind.clone()), &paused), id, "{kind:?}");
         }
     }
 }

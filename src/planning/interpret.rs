@@ -221,7 +221,8 @@ impl Reading<'_> {
             return vec![];
         }
         self.with_run(|run| {
-            if label == PAUSE_LABEL && run.pause.is_some() {
+            // A pause that somebody asked for in words is not ended by a label that was never on.
+            if label == PAUSE_LABEL && run.pause.as_ref().is_some_and(|pause| pause.comment.is_none()) {
                 return self.allowed(Right::STEER, "resume", None, |_| vec![self.resumed(None)]);
             }
             let lost = run.how == Trigger::Labelled && self.starts(label);

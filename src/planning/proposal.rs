@@ -211,7 +211,7 @@ impl Run {
         }
         let Some(plan) = self.revisions.last_mut() else { return };
         plan.requests.iter_mut().for_each(|request| request.void = true);
-        plan.changed = vec![format!("@{} may no longer approve", by.login)];
+        plan.note_changed(&[format!("@{} may no longer approve", by.login)]);
         let lost = |id: &&ActionId| self.plan().is_some_and(|plan| !self.is_approved(plan, id));
         if let Some(action) = at.filter(|action| self.work.is_at_work(action)).filter(lost) {
             self.work.forget(action);
@@ -232,6 +232,15 @@ impl Run {
     pub fn awaits_preview(&self) -> bool {
         let request = self.plan().and_then(|plan| self.open_request(plan));
         request.is_some_and(|request| request.comments.is_empty())
+    }
+}
+
+impl Revision {
+    /// Everything is said that changed since the last request, once.
+    pub(super) fn note_changed(&mut self, changed: &[String]) {
+        let new = changed.iter().filter(|what| !self.changed.contains(what));
+        let new: Vec<String> = new.cloned().collect();
+        self.changed.extend(new);
     }
 }
 

@@ -193,6 +193,8 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pause {
     pub by: Account,
+    /// The command that asked for it; `None` when the label did.
+    pub comment: Option<CommentId>,
     pub since: Millis,
 }
 

@@ -254,7 +254,7 @@ mod tests {
         let held = in_hand(asking(stuck(&[]), Target::People, None, Open), "task_2");
         let mut without = worked(planned(&[]), &[("a1", failed()), ("a2", Outcome::Succeeded)]);
         without.accepted.insert(of("a1"));
-        let pause = Some(Pause { by: maria(), since: Millis(0) });
+        let pause = Some(Pause { by: maria(), comment: None, since: Millis(0) });
         for (what, run, expected) in [
             ("nothing is known", Run { goal: None, ..understood() }, Session::Planning),
             ("there is a goal", understood(), Session::Planning),

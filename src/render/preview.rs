@@ -6,7 +6,7 @@
 //! is made. What does not fit into one comment goes into further ones. An action whose target or arguments cannot be
 //! read whole all the same is listed as [`Preview::unreadable`]: approving everything does not cover it.
 
-use super::preview_entry::{Entry, Progress, Redact, Style, entry};
+use super::preview_entry::{Entry, Progress, Redact, Size, Style, entry};
 use super::sentences::reason;
 use super::status::{actions, short, usd};
 use super::words::{count, fits};
@@ -16,10 +16,14 @@ use crate::domain::Lang;
 use crate::plan::ActionId;
 use crate::planning::{Request, Revision, Run};
 
-/// How much is shown of each action: characters of its purpose, lines of its diff. Less when it would become more than
-/// [`FEW_PARTS`] comments.
-pub(super) const SIZES: [(usize, usize); 2] = [(200, 25), (80, 6)];
-const FEW_PARTS: usize = 4;
+/// How much is shown of each action, and in how many comments at most: less where it would become more. Last comes what
+/// is enough for any plan; what is cut then has to be named to be approved.
+pub(super) const SIZES: [(Size, usize); 4] = [
+    (Size { purpose: 200, diff_lines: 25, arguments: 20_000, target: 4_000 }, 4),
+    (Size { purpose: 80, diff_lines: 6, arguments: 20_000, target: 4_000 }, 8),
+    (Size { purpose: 80, diff_lines: 3, arguments: 2_000, target: 1_100 }, 8),
+    (Size { purpose: 80, diff_lines: 0, arguments: 300, target: 1_100 }, usize::MAX),
+];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
@@ -31,9 +35,14 @@ pub struct Preview {
 
 #[must_use]
 pub fn preview(run: &Run, plan: &Revision, request: &Request, voice: &Voice, redact: Redact<'_>) -> Preview {
-    let style = |size| Style { voice, lang: run.lang, redact, size };
-    let [large, small] = SIZES.map(|size| preview_of(run, plan, request, style(size)));
-    if large.parts.len() <= FEW_PARTS { large } else { small }
+    let mut preview = Preview { parts: vec![], unreadable: vec![] };
+    for (size, most_parts) in SIZES {
+        preview = preview_of(run, plan, request, Style { voice, lang: run.lang, redact, size });
+        if preview.parts.len() <= most_parts {
+            break;
+        }
+    }
+    preview
 }
 
 fn preview_of(run: &Run, plan: &Revision, request: &Request, style: Style<'_>) -> Preview {

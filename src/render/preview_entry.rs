@@ -15,12 +15,20 @@ use crate::plan::{Action, ActionId, ActionKind};
 use crate::planning::Request;
 use crate::prompts::is_invisible;
 
-/// Of a path, the name of a tool or a command; a path has at most 1,024 bytes.
-const TARGET_WIDTH: usize = 4_000;
-/// Arguments up to this size are shown whole, of longer ones the beginning. Both leave room in a comment for the rest.
-const ARGUMENT_CHARS: usize = 20_000;
+/// Of arguments that are not shown whole.
 const ARGUMENT_LINES: usize = 25;
 const ARGUMENT_WIDTH: usize = 160;
+
+/// How much is shown of each action, in characters where nothing else is said.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub purpose: usize,
+    pub diff_lines: usize,
+    /// Arguments up to this size are shown whole, of longer ones the beginning.
+    pub arguments: usize,
+    /// Of a path, the name of a tool or a command. A path has at most 1,024 bytes.
+    pub target: usize,
+}
 
 /// Removes secrets from one field.
 pub type Redact<'a> = &'a dyn Fn(&str) -> String;
@@ -31,8 +39,7 @@ pub(super) struct Style<'a> {
     pub voice: &'a Voice,
     pub lang: Lang,
     pub redact: Redact<'a>,
-    /// How many characters of a purpose are shown, and how many lines of a diff.
-    pub size: (usize, usize),
+    pub size: Size,
 }
 
 /// How far an action has come that is put up.
@@ -65,7 +72,7 @@ pub(super) fn entry(
     progress: Progress,
     style: Style<'_>,
 ) -> Entry {
-    let (lang, (words, most_lines)) = (style.lang, style.size);
+    let lang = style.lang;
     let target = target(action, spec, style);
     let mut is_whole = target.is_whole;
     let mut text = format!(
@@ -79,7 +86,7 @@ pub(super) fn entry(
         people(action, request, lang),
         if action.optional { lang.pick(" · optional", " · 任意") } else { "" },
     );
-    let purpose = line(&(style.redact)(&action.purpose), words);
+    let purpose = line(&(style.redact)(&action.purpose), style.size.purpose);
     if !purpose.is_empty() {
         let _ = write!(text, "  \n  {purpose}");
     }
@@ -92,7 +99,7 @@ pub(super) fn entry(
     } else if spec.open {
         let _ = write!(text, "  \n  _{}_", open_words(action, lang));
     }
-    let blocks = [arguments(action, style), diff(spec, style, most_lines)];
+    let blocks = [arguments(action, style), diff(spec, style)];
     for block in blocks.into_iter().flatten() {
         is_whole &= block.is_whole;
         let _ = write!(text, "\n\n{}", block.text);
@@ -141,12 +148,26 @@ fn target(action: &Action, spec: &Spec, style: Style<'_>) -> Shown {
         | ActionKind::Analyze => spec.path.as_ref().map(ToString::to_string),
     };
     let Some(named) = named else { return Shown { text: format!("`{kind}`"), is_whole: true } };
-    let clean = (style.redact)(&named);
+    let named = one_line(&named, style);
+    // What a command or a tool leaves at this path is kept, even if it makes machines act.
+    let is_by_path = !matches!(action.action_type, ActionKind::Run | ActionKind::Tool);
+    let Some(path) = spec.path.as_ref().filter(|_| !is_by_path) else {
+        return Shown { text: format!("`{kind}` {}", named.text), ..named };
+    };
+    let path = one_line(path.as_str(), style);
+    let changes = style.lang.pick("may change", "変更対象:");
+    let text = format!("`{kind}` {} · {changes} {}", named.text, path.text);
+    Shown { text, is_whole: named.is_whole && path.is_whole }
+}
+
+/// A code span with what would not be seen spelled out, and a cut marked.
+fn one_line(text: &str, style: Style<'_>) -> Shown {
+    let clean = (style.redact)(text);
     let visible = escape_invisible(&clean);
-    let shown: String = visible.chars().take(TARGET_WIDTH).collect();
+    let shown: String = visible.chars().take(style.size.target).collect();
     let cut = visible.chars().count() - shown.chars().count();
-    let text = format!("`{kind}` {}{}", code_span(&shown), cut_mark(cut, style.lang));
-    Shown { text, is_whole: clean == named && cut == 0 }
+    let is_whole = clean == text && cut == 0;
+    Shown { text: format!("{}{}", code_span(&shown), cut_mark(cut, style.lang)), is_whole }
 }
 
 /// One argument after the other, quoted where it would not be seen where it ends.
@@ -164,18 +185,20 @@ fn arguments(action: &Action, style: Style<'_>) -> Option<Shown> {
     let arguments = action.spec.arguments.as_ref().filter(|_| action.action_type == ActionKind::Tool)?;
     let all = serde_json::to_string_pretty(arguments).unwrap_or_default();
     let size: usize = all.lines().map(|line| escape_invisible(line).chars().count()).sum();
-    let excerpt = match size {
-        ..=ARGUMENT_CHARS => Excerpt::of(&all, usize::MAX, usize::MAX),
-        _ => Excerpt::of(&all, ARGUMENT_LINES, ARGUMENT_WIDTH),
+    let most = style.size.arguments;
+    let excerpt = if size <= most {
+        Excerpt::of(&all, usize::MAX, usize::MAX)
+    } else {
+        Excerpt::of(&all, (most / ARGUMENT_WIDTH).clamp(1, ARGUMENT_LINES), ARGUMENT_WIDTH)
     };
     let shown = fenced(&excerpt, "json", style);
     Some(Shown { is_whole: shown.is_whole && excerpt.is_whole(), ..shown })
 }
 
 /// A diff may be cut: what the file will be is bound by the digest, and the cut is marked.
-fn diff(spec: &Spec, style: Style<'_>, most_lines: usize) -> Option<Shown> {
+fn diff(spec: &Spec, style: Style<'_>) -> Option<Shown> {
     let diff = spec.preflight.diff.as_ref()?;
-    Some(fenced(&diff.shortened(most_lines), "diff", style))
+    Some(fenced(&diff.shortened(style.size.diff_lines), "diff", style))
 }
 
 fn open_words(action: &Action, lang: Lang) -> &'static str {
@@ -235,6 +258,7 @@ pub(super) fn fenced(excerpt: &Excerpt, syntax: &str, style: Style<'_>) -> Shown
     let some_cut = excerpt.lines.iter().any(|line| line.more_chars > 0);
     let mut shown: Vec<String> = clean
         .split('\n')
+        .take(if excerpt.lines.is_empty() { 0 } else { usize::MAX })
         .enumerate()
         .map(|(at, line)| format!("  {}{}", escape_invisible(line), cut_mark(cut(at), lang)))
         .collect();

@@ -154,7 +154,7 @@ fn nothing_ends_a_diff_early() {
         fenced(
             &Excerpt::of(text, 2, 20),
             "diff",
-            Style { voice: &voice, lang, redact: &keep, size: SIZES[0] },
+            Style { voice: &voice, lang, redact: &keep, size: SIZES[0].0 },
         )
         .text
     };
@@ -199,7 +199,7 @@ fn a_tool_is_shown_with_its_arguments() {
     let (action, spec) = calling(&text.to_string());
     let request = asked_for(&action);
     let voice = github();
-    let style = Style { voice: &voice, lang: Lang::English, redact: &keep, size: SIZES[0] };
+    let style = Style { voice: &voice, lang: Lang::English, redact: &keep, size: SIZES[0].0 };
     let shown = entry(&action, &spec, &request, Progress::ToDo, style);
     assert!(shown.is_whole);
     insta::assert_snapshot!("arguments", shown.text);
@@ -237,4 +237,25 @@ fn the_estimate_counts_open_actions_and_their_money() {
     ] {
         assert_eq!(estimate(&run, &specs), says);
     }
+}
+
+/// However much a plan has to say, it does not flood the thread.
+#[test]
+fn the_longest_plan_takes_a_few_comments() {
+    let text = serde_json::json!({ "body": "\u{202e}".repeat(5_000) }).to_string();
+    let (call, _) = calling(&text);
+    let actions: Vec<Action> =
+        (1..=300).map(|n| Action { id: ActionId(format!("a{n}")), ..call.clone() }).collect();
+    let offered = Offered { hash: "h".to_owned(), hint: DestructiveHint::No, word: OperatorWord::Nothing };
+    let found = Finding { found: Found::Nothing, tool: Some(offered), forbidden: None };
+    let (specs, _) = examine(&actions, &vec![found; 300], &Order::default());
+    let mut run = put_up();
+    let plan = &mut run.revisions[0];
+    plan.requests[0].wanted = actions.iter().flat_map(|action| asked_for(action).wanted).collect();
+    plan.specs = specs.into_iter().map(|spec| (spec.id.clone(), spec)).collect();
+    plan.sequence.iter_mut().for_each(|sequence| sequence.actions.clone_from(&actions));
+    let plan = run.plan().cloned().unwrap_or_default();
+    let shown = posted(&run, &plan, &plan.requests[0]);
+    assert!(shown.parts.len() <= 10, "{}", shown.parts.len());
+    assert_eq!(shown.unreadable.len(), 300, "none is covered by a plain approval");
 }

@@ -93,7 +93,7 @@ fn every_hold() -> Vec<(&'static str, Run)> {
     let mut undecided = at_limit(Some(3), true);
     undecided.replans.limit.iter_mut().for_each(|hit| hit.limit = Limit::NoDecision);
     vec![
-        ("paused", Run { pause: Some(Pause { by: maria(), since: at(0) }), ..revised_once() }),
+        ("paused", Run { pause: Some(Pause { by: maria(), comment: None, since: at(0) }), ..revised_once() }),
         ("retry", away()),
         ("unclear", interrupted()),
         ("answers", asking(posted.clone())),

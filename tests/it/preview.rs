@@ -120,7 +120,7 @@ fn hostile_action() -> impl Strategy<Value = (Action, Finding)> {
             expected_outcome: String::new(),
             fallback_strategy: String::new(),
             spec: ActionSpec {
-                path: (!is_run && !is_tool).then_some(path),
+                path: (!is_run && !is_tool || optional).then_some(path),
                 content: content.filter(|_| matches!(kind, ActionKind::Create | ActionKind::Write)),
                 command: if is_run { command } else { vec![] },
                 arguments: arguments.filter(|_| is_tool),
@@ -274,6 +274,10 @@ fn expect_readable(action: &Action, spec: &Spec, entry: &Entry) -> Result<(), Te
         | ActionKind::Analyze => {
             prop_assert_eq!(Some(target.to_owned()), spec.path.as_ref().map(|path| spelled(path.as_str())));
         }
+    }
+    let is_by_path = !matches!(action.action_type, ActionKind::Run | ActionKind::Tool);
+    if let Some(path) = spec.path.as_ref().filter(|_| !is_by_path) {
+        prop_assert_eq!(entry.spans[2].as_str(), spelled(path.as_str()));
     }
     let risk = format!("{}: ", spec.risk.as_str());
     prop_assert!(entry.words.contains(risk.as_str()), "{}", entry.words);

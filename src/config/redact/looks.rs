@@ -67,9 +67,9 @@ const AMAZON_SECRET: usize = 40;
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "-----END";
 const DASHES: &str = "-----";
-/// Words of a key are long, but for headers and its last line.
-const KEY_WORD: usize = 16;
-const SHORT_WORDS: usize = 3;
+const LONGEST_NAME: usize = 40;
+/// How entries, headings and folds begin in our own comments: no key goes on beyond them.
+const OURS: [&str; 6] = ["\n- [ ] **", "\n- [x] **", "\n## ", "\n### ", "\n<details>", "\n**"];
 
 /// Where such credentials stand, in order and without overlaps.
 pub(super) fn suspicious(text: &str) -> Vec<Span> {
@@ -156,15 +156,15 @@ fn is_amazon_secret(word: &str) -> bool {
         && has(u8::is_ascii_lowercase)
 }
 
-/// From `BEGIN … PRIVATE KEY` to its end, or to where a key that was cut off ends. Prose is no part of a key: a beginning
-/// and an end that stand far apart must not take everything between them.
+/// From `BEGIN … PRIVATE KEY` to its end, or to the end of the text when that was cut off; but never over the next entry of
+/// a comment of ours: whoever writes the two lines of a key into two entries must not make those between them vanish.
 fn private_keys(text: &str) -> Vec<Span> {
     let mut spans = vec![];
     let mut at = 0;
     while let Some(found) = text[at..].find(KEY_BEGINS) {
         let begin = at + found;
         let named = begin + KEY_BEGINS.len();
-        let Some(name) = text[named..].find(DASHES).filter(|name| *name < 40) else {
+        let Some(name) = text[named..].find(DASHES).filter(|name| *name < LONGEST_NAME) else {
             at = named;
             continue;
         };
@@ -181,32 +181,13 @@ fn private_keys(text: &str) -> Vec<Span> {
 }
 
 fn key_end(text: &str, after: usize) -> usize {
-    let (mut next, mut end, mut short) = (after, after, 0);
-    for word in text[after..].split_inclusive(char::is_whitespace) {
-        let from = next;
-        next += word.len();
-        let word = word.trim_end();
-        if word.is_empty() {
-            continue;
-        }
-        if let Some(ends) = word.find(KEY_ENDS).filter(|ends| is_of_key(&word[..*ends])) {
-            let named = from + ends + KEY_ENDS.len();
-            return text[named..].find(DASHES).map_or(text.len(), |name| named + name + DASHES.len());
-        }
-        short = if word.len() < KEY_WORD { short + 1 } else { 0 };
-        if short > SHORT_WORDS || !is_of_key(word) {
-            break;
-        }
-        if short == 0 || text[next..].trim_start().is_empty() {
-            end = from + word.len();
-        }
-    }
-    end
-}
-
-/// Base64 and what may stand around it: quotes, escapes, marks of a diff or a quotation; or a header of the key.
-fn is_of_key(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\\\"',:|>-".contains(&byte))
+    let ours = OURS.iter().filter_map(|begin| text[after..].find(begin)).min();
+    let limit = ours.map_or(text.len(), |ours| after + ours);
+    let within = &text[after..limit];
+    let Some(ends) = within.find(KEY_ENDS) else { return limit };
+    let named = ends + KEY_ENDS.len();
+    let name = within[named..].find(DASHES).filter(|name| *name < LONGEST_NAME);
+    after + name.map_or(named, |name| named + name + DASHES.len())
 }
 
 #[cfg(test)]
@@ -250,17 +231,15 @@ mod tests {
         let line = fake("MIIE", 60);
         for body in [
             format!("\n{line}\n{line}\nabc=\n"),
-            format!("\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0A0B0C0D\n\n{line}\n"),
+            format!("\nVersion: GnuPG v2.0.22 (GNU/Linux)\nDEK-Info: AES-256-CBC,0A0B0C0D\n\n{line}\n"),
             format!(r"\n{line}\nabc=\n"),
             format!(" {line} {line} "),
+            format!("%0A{line}<br>{line}<br>"),
             format!("\n+{line}\n+{line}\n+"),
-            format!("\n> {line}\n> {line}\n> "),
+            format!("\n# {line}\n * {line}\n"),
         ] {
             assert_eq!(cleaned(&format!("a\n{begin}{body}{end}\nb")), format!("a\n{INSTEAD}\nb"));
-            assert_eq!(
-                cleaned(&format!("a {begin}{body}")).trim_end_matches(['+', '>', ' ', '\n']),
-                format!("a {INSTEAD}")
-            );
+            assert_eq!(cleaned(&format!("a {begin}{body}")), format!("a {INSTEAD}"));
         }
         let public = "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----";
         assert_eq!(cleaned(public), public);
@@ -268,15 +247,19 @@ mod tests {
 
     /// Whoever writes the two lines of a key into two entries of a list does not make what stands between them vanish.
     #[test]
-    fn prose_between_two_lines_of_a_key_stays() {
+    fn a_key_ends_where_the_next_entry_begins() {
         let (begin, end) =
             (format!("{KEY_BEGINS}RSA PRIVATE KEY-----"), format!("{KEY_ENDS} RSA PRIVATE KEY-----"));
-        for prose in ["- [ ] **2** `delete` all", "one two three four", "a\n\nb c d\ne"] {
-            let text = format!("x {begin}\n{prose}\n{end} y");
-            assert_eq!(cleaned(&text), format!("x {INSTEAD}\n{prose}\n{end} y"));
+        for next in ["- [ ] **task_2**: all", "- [x] **2** `delete` all", "## Plan", "<details><summary>x"] {
+            let text = format!("- [ ] **1** {begin} x\n{next}\n- [ ] **3** {end} y");
+            assert_eq!(cleaned(&text), format!("- [ ] **1** {INSTEAD}\n{next}\n- [ ] **3** {end} y"));
         }
-        let quoted = format!("{{\"key\": \"{begin}\\n{}\", \"n\": 1}}", fake("MIIE", 60));
-        assert_eq!(cleaned(&quoted), format!("{{\"key\": \"{INSTEAD} \"n\": 1}}"));
+        let endless =
+            format!("a {begin} b {KEY_ENDS} and no name, but a very long sentence after it ----- c");
+        assert_eq!(
+            cleaned(&endless),
+            format!("a {INSTEAD} and no name, but a very long sentence after it ----- c")
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::domain::{
     Account, AccountId, AccountKind, ChangeBranch, ChangeRequest, Comment, CommentId, DiffLine, FileDiff,
     ForgeKind, Permission, Project, Thread, ThreadRef,
 };
-use crate::forge::{ForgeError, is_edited, millis};
+use crate::forge::{ForgeError, is_edited, is_edited_later, millis};
 
 #[derive(Deserialize)]
 pub(super) struct User {
@@ -284,7 +284,7 @@ impl ReviewComment {
             author: account_or_ghost(self.user),
             body: self.body.unwrap_or_default(),
             created_at: millis(self.created_at.as_deref()),
-            edited: is_edited(self.created_at.as_deref(), self.updated_at.as_deref()),
+            edited: is_edited_later(self.created_at.as_deref(), self.updated_at.as_deref()),
             on: Some(DiffLine { path: self.path, line: self.line.or(self.original_line) }),
         }
     }

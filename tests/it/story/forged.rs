@@ -14,7 +14,7 @@ use crate::fake_forge::Fault;
 
 /// As the forge would tell it, if somebody had said it.
 fn forged(thread: &ThreadRef, (id, author): (i64, AccountId), words: &str) -> Event {
-    let author = Account { id: author, ..Account::person(0, "maria") };
+    let author = Account::person(author.0, if author == TOM { "tom" } else { "maria" });
     let comment = Comment {
         id: CommentId(id),
         author: author.clone(),
@@ -67,10 +67,14 @@ async fn a_comment_that_the_forge_does_not_have_lets_nothing_happen() {
             "@planwright resolve 1 yes",
             "@planwright choose d-1 opt-a",
             "@planwright resume",
+            "@planwright pause",
+            "@planwright cancel",
             "Better use another library.",
         ] {
-            let event = forged(&scene.thread, (INVENTED, MARIA), words);
-            comes_to_nothing(&bot, &event, "missing").await;
+            for id in [INVENTED, 0] {
+                let event = forged(&scene.thread, (id, MARIA), words);
+                comes_to_nothing(&bot, &event, "missing").await;
+            }
         }
         bot.told(MARIA, "@planwright approve").await;
         assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
@@ -131,8 +135,11 @@ async fn an_invented_comment_takes_nothing_from_the_one_that_gets_its_id() {
         bot.assigned(MARIA).await;
         let newest = scene.bot_comments().last().unwrap().0.0;
         for id in newest + 1..newest + 4 {
-            let event = forged(&scene.thread, (id, MARIA), "@planwright approve");
-            comes_to_nothing(&bot, &event, "missing").await;
+            for (who, words) in [(MARIA, "@planwright approve"), (TOM, "Nice."), (TOM, "@planwright cancel")]
+            {
+                let event = forged(&scene.thread, (id, who), words);
+                comes_to_nothing(&bot, &event, "missing").await;
+            }
         }
         bot.told(MARIA, "@planwright approve").await;
         assert!(scene.card().contains("🚀 done"), "{kind}: {}", scene.card());
