@@ -70,7 +70,7 @@ mod tests {
         for (word, quoted) in [
             ("planwright", "planwright"),
             ("/srv/bot-1/a_b.yaml", "/srv/bot-1/a_b.yaml"),
-            ("/home/jürgen/x", "/home/jürgen/x"),
+            ("/srv/jürgen/x", "/srv/jürgen/x"),
             ("/a b/c", "'/a b/c'"),
             ("/a(1)", "'/a(1)'"),
             ("/it's", r"'/it'\''s'"),
