@@ -115,9 +115,9 @@ pub(super) fn rate(
             Some(ToolEffect::Changes) => because(Risk::Medium, "a tool that may change things"),
             // Whoever fills in the arguments decides what is looked at, and what a server elsewhere is told.
             Some(ToolEffect::ReadOnly) if is_open(action) => {
-                because(Risk::Medium, "the settings say that the tool only looks, but its arguments are open")
+                because(Risk::Medium, "the settings say that it only looks, but its arguments are open")
             }
-            Some(ToolEffect::ReadOnly) => because(Risk::Low, "the settings say that the tool only looks"),
+            Some(ToolEffect::ReadOnly) => because(Risk::Low, "the settings say that it only looks"),
             None => because(Risk::High, "an unknown tool"),
         },
     }

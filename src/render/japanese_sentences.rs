@@ -377,13 +377,8 @@ pub(super) const SENTENCES: &[(&str, &str)] = &[
     ("deletes a file", "ファイルを削除"),
     ("runs a program", "プログラムを実行"),
     ("a tool that may destroy", "破壊的な操作もできるツール"),
-    ("the settings say that the tool only looks", "設定で見るだけとされているツール"),
-    (
-        "the settings say that the tool only looks, but its arguments are open",
-        "設定で見るだけとされているツール (引数は未定)",
-    ),
-    // In journals that older versions wrote.
-    ("a tool that only looks", "見るだけのツール"),
+    ("the settings say that it only looks", "設定では見るだけのツール"),
+    ("the settings say that it only looks, but its arguments are open", "設定では見るだけ (引数は未定)"),
     ("a tool that may change things", "変更もできるツール"),
     ("an unknown tool", "未知のツール"),
     ("replaces what an earlier action leaves there", "前のアクションの結果を置き換える"),

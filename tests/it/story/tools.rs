@@ -143,7 +143,7 @@ async fn that_a_tool_only_looks_is_for_the_operator_to_say() {
     let less = "tools: { mcp_servers: { odd: { read_only: [] } } }\n";
     let by_default = Said::default;
     let changes = Some("medium: a tool that may change things");
-    let is_open = Some("medium: the settings say that the tool only looks, but its arguments are open");
+    let is_open = Some("medium: the settings say that it only looks, but its arguments are open");
     let destroys = Some("high: a tool that may destroy");
     let given = || Some(json!({"text": "hello"}));
     for (said, arguments, risk) in [
