@@ -61,8 +61,8 @@ async fn lost(
     Ok(facts)
 }
 
-/// As [`lost_before`], for everything that a push would bring to the forge: what is committed and not there yet, and the action
-/// that is being committed.
+/// As [`lost_before`], for everything that a push would bring to the forge: what is committed and not there yet, and the
+/// action that is being committed.
 pub(super) async fn lost_before_push(
     ctx: &Ctx,
     thread: &ThreadRef,

@@ -268,3 +268,23 @@ async fn words_wait_for_a_forge_that_is_away() {
         bot.ends().await;
     }
 }
+
+/// A label that was never on cannot be taken off, whoever is said to have done it: a pause that was asked for stays.
+#[tokio::test]
+async fn a_label_that_was_never_on_ends_no_pause() {
+    for kind in ALL {
+        let scene = Scene::on(kind).await;
+        three_files(&scene);
+        let bot = scene.start().await;
+        bot.assigned(MARIA).await;
+        bot.told(MARIA, "@planwright pause").await;
+        let mut event = forged(&scene.thread, (INVENTED, MARIA), "");
+        event.kind = EventKind::Unlabelled { label: "planwright:paused".to_owned() };
+        bot.hears(&event).await;
+        assert!(scene.entries("resumed").is_empty(), "{kind}: {:?}", scene.facts());
+        bot.told(MARIA, "@planwright resume").await;
+        assert_eq!(scene.entries("resumed").len(), 1, "{kind}");
+        bot.told(MARIA, "@planwright cancel").await;
+        bot.ends().await;
+    }
+}

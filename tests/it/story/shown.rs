@@ -106,6 +106,8 @@ async fn a_part_that_cannot_be_posted_is_posted_later_and_nothing_is_approved_be
         let first = scene.previews();
         let of = format!("of {}", first.len());
         assert!(first.iter().all(|(_, text)| text.lines().next().unwrap().ends_with(&of)), "{first:?}");
+        let refused = scene.all_requests().iter().any(|asked| asked.ends_with("Some(502)"));
+        assert!(refused, "{kind}: nothing was refused: {:?}", scene.all_requests());
         scene.heal();
         scene
             .until_seen("the answer", |scene| {
