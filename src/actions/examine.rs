@@ -549,4 +549,14 @@ mod tests {
         let (kind, path) = (action.action_type.as_str(), action.spec.path.as_deref().unwrap_or("-"));
         rows.push_str(&format!("{kind} {path}, {words}: {:?}, {}\n", specs[0].risk, specs[0].reason));
     }
+
+    /// What is written over something that nobody has seen is shown all the same, as what comes.
+    #[test]
+    fn content_is_shown_also_where_the_old_text_is_not_known() {
+        let write = action("a2", ActionKind::Write, Some("a"), Some("one\ntwo"));
+        let before = Before::After { action: ActionId("a1".to_owned()) };
+        let seen = preflight(&write, before, None);
+        assert_eq!(seen.diff, Some(Excerpt::of("+one\n+two", 9, 99)));
+        assert_eq!((seen.added, seen.removed), (0, 0), "what goes is not known");
+    }
 }
